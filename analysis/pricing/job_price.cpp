@@ -66,9 +66,11 @@ void write_schedule(const Job& job, const Cluster& cluster, const netmodel::Cost
   const Fabric fabric(cluster, job.workers);
   const auto model = netmodel::make_cost_model(config);
   const ComputeTimes compute = times_on(job, cluster);
-  const auto plans = netmodel::step_plans(busiest_step(job.stages.back()), fabric, *model, job.rules.step);
+  const netmodel::StepTraffic& busiest = busiest_step(job.stages.back());
+  const StepEstimate step = netmodel::estimate_step(compute, busiest, fabric, *model, job.rules.step);
+  const auto plans = netmodel::step_plans(busiest, fabric, *model, job.rules.step);
   std::ostringstream schedule;
-  netmodel::write_goal(schedule, plans, compute.forward + compute.backward, fabric);
+  netmodel::write_goal(schedule, plans, step.forward + step.backward, step.codec + step.optimizer, fabric);
   files::write(path, schedule.view());
 }
 

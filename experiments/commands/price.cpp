@@ -9,6 +9,7 @@
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/calibrate.hpp"
+#include "experiments/commands/collective.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/cluster_files.hpp"
 #include "experiments/output/price_output.hpp"
@@ -32,15 +33,20 @@ std::vector<Option<Options>> rows() {
       json_row<Options>()};
 }
 
-/// Returns the plan that the options describe. Workers count only if they were given: their default is meant for runs.
+/// Returns the number of workers; 0 if it was not given, because its default is meant for runs.
+Index given_workers(const Options& options) {
+  const bool given = std::ranges::count(options.run.settings, "workers", &Settings::value_type::first) > 0;
+  return given ? make_config(options.run.settings).workers : 0;
+}
+
+/// Returns the plan that the options describe.
 analysis::JobPlan plan_of(const Options& options, const PriceConfig& config) {
   constexpr double fp16 = 2;
   const sim::RunConfig run = make_config(options.run.settings);
-  const bool given = std::ranges::count(options.run.settings, "workers", &Settings::value_type::first) > 0;
   return {.rules = rules_of(config, fp16),
           .parameters = config.parameters,
           .warmup_share = config.warmup_share,
-          .workers = given ? run.workers : 0,
+          .workers = given_workers(options),
           .run = run};
 }
 
@@ -64,7 +70,11 @@ class Use {
   /// Throws ConfigError for an option without effect, an existing output, and a missing folder.
   void check() const {
     const bool sweeps = !config_.sweep.empty(), calibrates = !config_.calibrate.empty();
-    if (calibrates) check_calibration();
+    if (calibrates) check_alone("--calibrate", {"calibrate"}, "");
+    if (config_.collective) {
+      check_alone("--collective", {"collective", "bytes", "cost-model", "cost-table", "fluid.jobs", "fluid.background"},
+                  "workers");
+    }
     if (!config_.nodes.empty()) not_with("--sweep.nodes", {"goal", "target", "sweep.bandwidth", "sweep.gpus-per-node"});
     if (sweeps) not_with("--sweep.bandwidth", {"goal", "target"});
     if (!sweeps && !config_.widths.empty()) refuse("sweep.gpus-per-node", "leave it out, or give --sweep.bandwidth");
@@ -95,14 +105,17 @@ class Use {
     }
   }
 
-  void check_calibration() const {
+  /// Throws for options other than those of clusters, `allowed` ones and `of_run`, and for a log.
+  void check_alone(const std::string& mode, const std::vector<std::string>& allowed, const std::string& of_run) const {
+    const std::string why = "it cannot be combined with " + mode;
     for (const auto& [name, value] : options_.price) {
-      if (name != "calibrate" && !name.starts_with("cluster")) refuse(name, "it cannot be combined with --calibrate");
+      if (!name.starts_with("cluster") && std::ranges::find(allowed, name) == allowed.end()) refuse(name, why);
     }
-    if (!options_.run.settings.empty())
-      refuse(options_.run.settings.front().first, "it cannot be combined with --calibrate");
+    for (const auto& [name, value] : options_.run.settings) {
+      if (name != of_run) refuse(name, why);
+    }
     if (!options_.arguments.empty())
-      throw ConfigError("unexpected argument", options_.arguments.front(), "--calibrate takes no log");
+      throw ConfigError("unexpected argument", options_.arguments.front(), mode + " takes no log");
   }
 
   static void check_free(const std::string& output) { files::check_output(output, false, "give another name"); }
@@ -191,8 +204,9 @@ void warn_of_unpriced(const Options& options, const PriceConfig& config) {
 int price(const Options& options) {
   const PriceConfig config = price_config_of(options.price);
   Use(options, config).check();
-  warn_of_unpriced(options, config);
+  if (!config.collective) warn_of_unpriced(options, config);
   if (!config.calibrate.empty()) return calibrate(config, options.out, options.json);
+  if (config.collective) return price_collective(config, given_workers(options), options.json);
   if (!config.nodes.empty()) return scale(options, config);
   std::vector<Json> all;
   std::optional<Job> job;

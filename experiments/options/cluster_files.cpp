@@ -75,6 +75,7 @@ Option<Cluster> gpu_link_option() {
             const netmodel::GpuLink& link = netmodel::find_gpu_link(text);
             cluster.gpu_link = link.link;
             cluster.nvlink = link.nvlink;
+            cluster.nvls = link.nvls;
           },
           [](const Cluster& cluster) {
             for (const netmodel::GpuLink& each : netmodel::gpu_links()) {
@@ -97,8 +98,14 @@ std::vector<Option<Cluster>> node_options() {
       field<Cluster>("gpu", "model of the GPUs: " + names_of(netmodel::gpus()), ONEBIT_PLACE(gpu)),
       field<Cluster>("nvlink", "whether NVLink connects the GPUs of a node; NCCL's choice of algorithm depends on it",
                      ONEBIT_PLACE(nvlink)),
-      field<Cluster>("oversubscription", "rate of all the nodes' network links / rate of the network core",
+      field<Cluster>("nvls", "share of the GPU link's rate at which the node's switch adds up vectors; 0: it cannot",
+                     ONEBIT_PLACE(nvls)),
+      field<Cluster>("gpus-per-nic", "GPUs that have a network link of their own; 0: those of a node share one",
+                     ONEBIT_PLACE(gpus_per_nic)),
+      field<Cluster>("oversubscription", "rate of the nodes under a leaf switch / rate of its uplinks",
                      ONEBIT_PLACE(oversubscription)),
+      field<Cluster>("nodes-per-leaf", "nodes under a leaf switch; traffic between them does not use its uplinks",
+                     ONEBIT_PLACE(nodes_per_leaf)),
       choice<Cluster>("placement", "how ranks are placed on nodes", ONEBIT_PLACE(placement),
                       std::map<std::string, Placement>{{"contiguous", Placement::contiguous},
                                                        {"interleaved", Placement::interleaved},
@@ -109,6 +116,7 @@ std::vector<Option<Cluster>> node_options() {
                                                        {"tree", Selection::tree},
                                                        {"halving", Selection::halving},
                                                        {"leader", Selection::leader},
+                                                       {"nvls", Selection::nvls},
                                                        {"nccl", Selection::nccl},
                                                        {"cheapest", Selection::cheapest}}),
       choice<Cluster>("all-to-all", "all-to-all in pairwise rounds, or all messages at once",
@@ -204,7 +212,7 @@ const std::vector<Option<Cluster>>& cluster_options() {
   static const std::vector<Option<Cluster>> table = [] {
     std::vector<Option<Cluster>> all = node_options();
     all.push_back(gpu_link_option());
-    for (const auto& option : link_options("nic", "a node's network link", ONEBIT_PLACE(nic))) all.push_back(option);
+    for (const auto& option : link_options("nic", "a network link", ONEBIT_PLACE(nic))) all.push_back(option);
     for (const auto& option : link_options("gpu-link", "a GPU's link in the node", ONEBIT_PLACE(gpu_link))) {
       all.push_back(option);
     }

@@ -77,6 +77,7 @@ constexpr Condition<sim::RunConfig> kConditions[] = {
 constexpr Condition<PriceConfig> kPriceConditions[] = {
     {"step.bucket step.stretch", [](const auto& price) { return price.step.overlap == netmodel::Overlap::buckets; },
      "step.overlap"},
+    {"bytes", [](const auto& price) { return price.collective.has_value(); }, "collective"},
 };
 
 /// Returns the selector of a condition of an option that does not hold; null if all of them hold.

@@ -76,9 +76,39 @@ std::vector<Option<PriceConfig>> pricing_options() {
       field<PriceConfig>("step.parameters", "number of parameters; 0: the workload's own", ONEBIT_PLACE(parameters))};
 }
 
+Option<PriceConfig> collective_option() {
+  using netmodel::Collective;
+  return choice<PriceConfig>(
+      "collective", "price this collective alone", ONEBIT_PLACE(collective),
+      std::map<std::string, std::optional<Collective>>{{"none", std::nullopt},
+                                                       {"all-reduce", Collective::all_reduce},
+                                                       {"all-gather", Collective::all_gather},
+                                                       {"reduce-scatter", Collective::reduce_scatter},
+                                                       {"all-to-all", Collective::all_to_all},
+                                                       {"broadcast", Collective::broadcast}});
+}
+
+Option<PriceConfig> sizes_option() {
+  const char* name = "bytes";
+  return {name, "--collective: sizes, as nccl-tests counts them (of an all-gather: the result's), e.g. 1MB,1GB",
+          [name](PriceConfig& config, const std::string& text) {
+            config.sizes.clear();
+            for (const std::string& item : split(text, ',')) {
+              config.sizes.emplace_back(static_cast<double>(parse_bytes(name, item)));
+            }
+          },
+          [](const PriceConfig& config) {
+            std::vector<std::string> items;
+            for (const netmodel::Bytes& size : config.sizes) items.push_back(to_text(size.value));
+            return join(items, ",");
+          }};
+}
+
 /// Returns the options that give the command `price` a task besides pricing a step.
 std::vector<Option<PriceConfig>> task_options() {
-  return {field<PriceConfig>(
+  return {collective_option(),
+          sizes_option(),
+          field<PriceConfig>(
               "target", "held-out loss to reach: the time, or the number of steps, until a run reaches it is reported",
               ONEBIT_PLACE(target)),
           field<PriceConfig>("calibrate",
@@ -154,7 +184,8 @@ PriceConfig make_price_config(const Settings& settings) {
 }
 
 bool is_for_runs_too(const std::string& name) {
-  return !name.starts_with("sweep.") && name != "calibrate" && name != "target" && name != "goal";
+  constexpr std::string_view tasks[] = {"collective", "bytes", "calibrate", "target", "goal"};
+  return !name.starts_with("sweep.") && std::ranges::find(tasks, name) == std::end(tasks);
 }
 
 }  // namespace onebit::experiments

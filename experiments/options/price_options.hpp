@@ -2,6 +2,7 @@
 // Pricing options: clusters, workloads and how a step is composed, in a table like that of the run options.
 
 #include <limits>
+#include <optional>
 
 #include "experiments/options/options.hpp"
 #include "netmodel/step/step_model.hpp"
@@ -20,7 +21,9 @@ struct PriceConfig {
   /// Replacements for the workload's values; NaN or 0 if not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
   Index parameters = 0;
-  std::string calibrate;      ///< file with measured all-reduces; empty: none
+  std::optional<netmodel::Collective> collective;  ///< collective that is priced alone
+  std::vector<netmodel::Bytes> sizes;              ///< its sizes, as nccl-tests counts them
+  std::string calibrate;                           ///< file with measured all-reduces; empty: none
   std::string goal;           ///< file for a step of the last stage as a GOAL schedule; empty: none
   double target = kNotGiven;  ///< held-out loss to reach
   /// Rates of a node's network link, LOW:HIGH:COUNT, that replace the cluster's; empty: no sweep.

@@ -78,6 +78,11 @@ void check(const Cluster& cluster) {
   if (!(cluster.oversubscription >= 1 && cluster.oversubscription <= 1000)) {
     refuse(cluster, "oversubscription out of range", "from 1 (none) to 1000");
   }
+  if (cluster.nodes_per_leaf < 1 || cluster.nodes_per_leaf > most)
+    refuse(cluster, "nodes-per-leaf out of range", "from 1 to 1,048,576");
+  if (cluster.gpus_per_nic < 0 || cluster.gpus_per_nic > 1024)
+    refuse(cluster, "gpus-per-nic out of range", "from 0 (the GPUs of a node share one network link) to 1024");
+  if (!(cluster.nvls >= 0 && cluster.nvls <= 1)) refuse(cluster, "nvls out of range", "from 0 (none) to 1");
   if (!(cluster.jitter >= 0 && cluster.jitter <= 1)) refuse(cluster, "jitter out of range", "from 0 to 1");
   check_factors(cluster, "nic-shares", cluster.nic_shares, 1e-3, 1);
   check_factors(cluster, "stragglers", cluster.stragglers, 1, 1000);

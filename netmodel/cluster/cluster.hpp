@@ -15,8 +15,8 @@ namespace onebit::netmodel {
 /// One direction of a full-duplex link.
 struct LinkSpec {
   BytesPerSecond nominal;       ///< advertised line rate, which decides the choice of algorithms
-  BytesPerSecond effective;     ///< rate that collectives reach, with which exchanges are priced
-  Seconds latency;              ///< latency of one step of a collective, software included
+  BytesPerSecond effective;     ///< rate that collectives reach, adding included, with which exchanges are priced
+  Seconds latency;              ///< latency of one step of a ring with NCCL's protocol Simple, software included
   Seconds per_message{};        ///< additional time that a sender spends on each message
   BytesPerSecond stream_cap{};  ///< maximum rate of one stream, as on TCP; 0: no limit
   double scale_penalty = 0;     ///< k: the effective rate on M nodes is effective / (1 + k log2 M)
@@ -35,12 +35,17 @@ struct GpuLink {
   Source source = Source::estimated;
   LinkSpec link;
   bool nvlink = false;
+  double nvls = 0;  ///< as in Cluster
 };
+
+/// Generation of a GPU, on which limits of NCCL's protocols depend.
+enum class Generation : std::uint8_t { volta, ampere, hopper, blackwell };
 
 /// A GPU model. Times of a workload that was measured on another model are scaled.
 struct Gpu {
   std::string_view name, doc;
   Source source = Source::estimated;
+  Generation generation = Generation::ampere;
   BytesPerSecond memory;  ///< memory bandwidth that element-wise kernels reach
   double speed = 1;       ///< training speed in mixed precision, relative to a V100 with NVLink
 };
@@ -52,14 +57,15 @@ enum class Placement : std::uint8_t {
   random,       ///< shuffled with a fixed seed
 };
 
-/// How the algorithm of an all-reduce is chosen: one of five fixed algorithms, or a rule.
+/// How the algorithm of an all-reduce is chosen: a fixed one, or by a rule.
 enum class Selection : std::uint8_t {
   ring,
   hierarchical,
   tree,
   halving,
   leader,
-  nccl,      ///< ring or tree, as NCCL's tuner decides from nominal rates
+  nvls,      ///< the nodes' switches add up; trees between nodes
+  nccl,      ///< ring, tree or NVLS, as NCCL's tuner decides from nominal rates
   cheapest,  ///< the algorithm that the cost model prices lowest
 };
 
@@ -71,18 +77,23 @@ struct NodeFactor {
   friend bool operator==(const NodeFactor&, const NodeFactor&) = default;
 };
 
-/// Equal nodes of GPUs, joined by a switch. The GPUs of a node share its network link; each runs one worker (rank).
+/// Equal nodes of GPUs, joined by a network. Each GPU runs one worker (rank).
 struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description
   Source source = Source::estimated;
   Index nodes = 0;  ///< number of nodes; 0: as many as the workers need
   Index gpus_per_node = 1;
-  LinkSpec nic;                 ///< combined network link of a node
-  LinkSpec gpu_link;            ///< link of each GPU to the others of its node
-  bool nvlink = true;           ///< whether gpu_link is NVLink, which NCCL's tuner depends on
+  Index gpus_per_nic = 0;  ///< number of GPUs with a network link of their own; 0: those of a node share one
+  LinkSpec nic;            ///< a network link
+  LinkSpec gpu_link;       ///< link of each GPU to the others of its node
+  bool nvlink = true;      ///< whether gpu_link is NVLink, which NCCL's tuner depends on
+  /// Bytes per second that a node's all-reduce by its switch takes from every GPU, relative to gpu_link's rate; 0: the
+  /// switch cannot add (no NVLink SHARP).
+  double nvls = 0;
   std::string gpu = "a100";     ///< name in gpus()
-  double oversubscription = 1;  ///< rate of all NICs together / rate of the network's core
+  double oversubscription = 1;  ///< rate of a leaf switch's nodes together / rate of its uplinks
+  Index nodes_per_leaf = 1;     ///< number of nodes under a leaf switch; traffic between them does not use the uplinks
   Placement placement = Placement::contiguous;
   Selection all_reduce = Selection::nccl;
   bool pairwise_all_to_all = false;      ///< all-to-all in rounds with one partner each; else all at once (burst)

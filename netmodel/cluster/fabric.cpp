@@ -10,9 +10,6 @@
 namespace onebit::netmodel {
 namespace {
 
-/// Memory traffic in bytes for each byte that is added: two are read, one is written.
-constexpr double kAccesses = 3;
-
 Index nodes_for(const Cluster& cluster, Index ranks, Index width) {
   const std::string where = "cluster " + cluster.name;
   if (ranks % width != 0) {
@@ -44,6 +41,12 @@ std::vector<Index> placed(Placement placement, Index nodes, Index width) {
   return slots;
 }
 
+/// Number of network links that the GPUs of a node use.
+double used_nics(const Cluster& cluster, Index width) {
+  if (cluster.gpus_per_nic == 0) return 1;
+  return static_cast<double>((width + cluster.gpus_per_nic - 1) / cluster.gpus_per_nic);
+}
+
 BytesPerSecond capped(BytesPerSecond rate, BytesPerSecond stream_cap, Index streams) {
   return stream_cap.value > 0 ? std::min(rate, static_cast<double>(streams) * stream_cap) : rate;
 }
@@ -70,9 +73,11 @@ Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(cluster) {
     if (share.node < nodes_) shares_[static_cast<std::size_t>(share.node)] = share.factor;
   }
   const double penalty = 1 + cluster.nic.scale_penalty * std::log2(static_cast<double>(nodes_));
-  nic_ = (1 / penalty) * cluster.nic.effective;
-  core_ = static_cast<double>(nodes_) / cluster.oversubscription * nic_;
-  gamma_ = kAccesses / find_gpu(cluster.gpu).memory.value;
+  nic_ = (used_nics(cluster, width_) / penalty) * cluster.nic.effective;
+  nominal_nic_ = used_nics(cluster, width_) * cluster.nic.nominal;
+  leaf_ = static_cast<double>(cluster.nodes_per_leaf) / cluster.oversubscription * nic_;
+  const bool limits = cluster.oversubscription > 1 && nodes_ > cluster.nodes_per_leaf;
+  if (limits) leaves_ = (nodes_ + cluster.nodes_per_leaf - 1) / cluster.nodes_per_leaf;
 }
 
 BytesPerSecond Fabric::gpu_rate(Index streams) const {

@@ -24,23 +24,28 @@ class Fabric {
   Index slot(Index rank) const { return slots_.empty() ? rank : slots_[static_cast<std::size_t>(rank)]; }
   Index node(Index slot) const { return slot / width_; }
 
+  /// Whether the nodes hold the ranks in order.
+  bool in_order() const { return slots_.empty(); }
   /// Whether all nodes are alike and hold the ranks in order, as closed forms require.
-  bool symmetric() const { return slots_.empty() && shares_.empty(); }
+  bool symmetric() const { return in_order() && shares_.empty(); }
 
   /// Rate of a link that carries `streams` streams at a time.
   BytesPerSecond gpu_rate(Index streams) const;
   BytesPerSecond nic_rate(Index node, Index streams) const;
-  BytesPerSecond core_rate() const { return core_; }  ///< rate of the network between the nodes
+  BytesPerSecond nominal_nic_rate() const { return nominal_nic_; }  ///< line rate of a node's network links
 
-  double seconds_per_reduced_byte() const { return gamma_; }
+  /// Number of leaf switches whose uplinks are slower than their nodes together; 0: the network's core limits nothing.
+  Index leaves() const { return leaves_; }
+  Index leaf(Index node) const { return node / cluster_.nodes_per_leaf; }
+  BytesPerSecond leaf_rate() const { return leaf_; }  ///< rate of a leaf's uplinks, one way
 
  private:
   Cluster cluster_;
   Index nodes_, width_;
   std::vector<Index> slots_;    ///< slot of each rank; empty: the rank's own number
   std::vector<double> shares_;  ///< share of its rate that each node's NIC has; empty: 1 for all
-  BytesPerSecond nic_, core_;
-  double gamma_;
+  BytesPerSecond nic_, nominal_nic_, leaf_;
+  Index leaves_ = 0;
 };
 
 }  // namespace onebit::netmodel

@@ -23,9 +23,17 @@ Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, 
   cluster.gpus_per_node = gpus_per_node;
   cluster.gpu_link = inside.link;
   cluster.nvlink = inside.nvlink;
+  cluster.nvls = inside.nvls;
   cluster.gpu = gpu;
   cluster.all_reduce = all_reduce;
   return cluster;
+}
+
+/// Nodes with eight GPUs or more, of which each, or each few, has a network link of its own.
+Cluster railed(const char* name, const char* doc, const LinkSpec& nic, Index gpus_per_nic, Index gpus_per_node,
+               const char* gpu_link, const char* gpu) {
+  Cluster cluster{.name = name, .doc = doc, .source = Source::published, .gpus_per_nic = gpus_per_nic, .nic = nic};
+  return dense_nodes(cluster, gpus_per_node, gpu_link, gpu, Selection::nccl);
 }
 
 }  // namespace
@@ -33,52 +41,69 @@ Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, 
 std::span<const Gpu> gpus() {
   static constexpr auto table = std::to_array<Gpu>({
       // In DeepSpeed's figures the released 1-bit codec, at 176 bytes per element, takes 99 ms for BERT-Large on V100s
-      {"v100-pcie", "V100 on PCIe, as in paper-ethernet", Source::fitted, gigabytes_per_second(600), 0.95},
-      {"v100", "V100 with NVLink, as in paper-infiniband", Source::fitted, gigabytes_per_second(600), 1},
-      {"a100", "A100 with NVLink", Source::estimated, gigabytes_per_second(1400), 2.5},
-      {"h100", "H100 or H200 with NVLink", Source::estimated, gigabytes_per_second(2600), 6},
+      {"v100-pcie", "V100 on PCIe, as in paper-ethernet", Source::fitted, Generation::volta, gigabytes_per_second(600),
+       0.95},
+      {"v100", "V100 with NVLink, as in paper-infiniband", Source::fitted, Generation::volta, gigabytes_per_second(600),
+       1},
+      {"a100", "A100 with NVLink", Source::estimated, Generation::ampere, gigabytes_per_second(1400), 2.5},
+      {"h100", "H100 or H200 with NVLink", Source::estimated, Generation::hopper, gigabytes_per_second(2600), 6},
+      {"b200", "B200 or GB200 with NVLink", Source::estimated, Generation::blackwell, gigabytes_per_second(6000), 12},
   });
   return table;
 }
 
 std::span<const GpuLink> gpu_links() {
   static constexpr auto table = std::to_array<GpuLink>({
-      // name, doc, source, link {nominal GB/s, effective GB/s, us per step}, whether it is NVLink
-      {"pcie3-paper", "PCIe 3, shared by 4 V100s in paper-ethernet", Source::fitted, link(15.75, 4.25, 5.7), false},
+      // name, doc, source, link {nominal GB/s, effective GB/s, us per step}, whether it is NVLink, NVLS
+      {"pcie3-paper", "PCIe 3, shared by 4 V100s in paper-ethernet", Source::fitted, link(15.75, 4.21, 5.7), false},
       {"pcie3", "PCIe 3 x16", Source::published, link(15.75, 12, 5.7), false},
       {"pcie4", "PCIe 4 x16, as reached by collectives of 4 to 8 GPUs", Source::estimated, link(31.5, 16, 5.7), false},
       {"pcie5", "PCIe 5 x16, as reached by collectives of 8 GPUs", Source::published, link(63, 28, 5.7), false},
-      {"nvlink2-paper", "NVLink between 8 V100s in paper-infiniband", Source::fitted, link(150, 46.7, 3.4), true},
-      {"nvlink2", "NVLink of a V100", Source::published, link(150, 120, 3.4), true},
-      {"nvlink3", "NVLink of an A100", Source::published, link(300, 230, 3.4), true},
-      {"nvlink4", "NVLink of an H100 or H200", Source::published, link(450, 370, 3.4), true},
+      {"nvlink2-paper", "NVLink between 8 V100s in paper-infiniband", Source::fitted, link(150, 42, 3.4), true},
+      {"nvlink2", "NVLink of a V100", Source::published, link(150, 135, 3.4), true},
+      {"nvlink3", "NVLink of an A100", Source::published, link(300, 232, 3.4), true},
+      {"nvlink4", "NVLink of an H100 or H200", Source::published, link(450, 370, 3.4), true, 0.743},
+      {"nvlink5", "NVLink of a B200 or GB200", Source::published, link(900, 690, 3.4), true, 0.696},
   });
   return table;
 }
 
 std::span<const Cluster> clusters() {
   static const auto table = std::to_array<Cluster>({
-      single("eth1", "1 Gb/s Ethernet, TCP, one GPU per node", Source::estimated, link(0.125, 0.117, 50)),
+      single("eth1", "1 Gb/s Ethernet, TCP", Source::estimated, link(0.125, 0.117, 50)),
       // 40 GbE is nominally 5 GB/s; dense all-reduces of BERT-Large in fp16 give 0.607, fitted to six rows of Table 1
       dense_nodes(single("paper-ethernet", "40 Gb/s Ethernet, 4 V100s per node, as measured for 1-bit Adam (Table 1)",
                          Source::fitted, link(5, 0.607, 35)),
                   4, "pcie3-paper", "v100-pcie", Selection::ring),
-      single("eth10", "10 Gb/s Ethernet, TCP, one GPU per node", Source::estimated, link(1.25, 1.1, 35)),
+      single("eth10", "10 Gb/s Ethernet, TCP", Source::estimated, link(1.25, 1.1, 35)),
       // NCCL's users report 60% of line rate on TCP (NVIDIA/nccl issue 209); one stream may reach as little as 1.2 GB/s
-      single("eth25", "25 Gb/s Ethernet, TCP, one GPU per node", Source::estimated, link(3.125, 2.0, 35)),
-      single("ib40", "40 Gb/s InfiniBand QDR, one GPU per node", Source::published, link(4, 4, 14)),
+      single("eth25", "25 Gb/s Ethernet, TCP", Source::estimated, link(3.125, 2.0, 35)),
+      single("ib40", "40 Gb/s InfiniBand QDR", Source::published, link(4, 4, 14)),
       // Far below 100 Gb/s: a fit to measurements of one cluster, not a model of EDR
       dense_nodes(
           single("paper-infiniband", "100 Gb/s InfiniBand, 8 V100s per node, as measured for 1-bit Adam (Table 1)",
                  Source::fitted, link(12.5, 4.03, 14)),
           8, "nvlink2-paper", "v100", Selection::hierarchical),
-      single("eth100", "100 Gb/s Ethernet, TCP, one GPU per node (NVIDIA/nccl issue 450)", Source::published,
-             link(12.5, 4.5, 30)),
-      single("roce100", "100 Gb/s Ethernet, RDMA, one GPU per node", Source::estimated, link(12.5, 11.5, 14)),
+      single("eth100", "100 Gb/s Ethernet, TCP (NVIDIA/nccl issue 450)", Source::published, link(12.5, 4.5, 30)),
+      single("roce100", "100 Gb/s Ethernet, RDMA", Source::estimated, link(12.5, 11.5, 14)),
+      railed("aws-p4d", "AWS p4d or p4de: 8 A100s, 4 x 100 Gb/s EFA", link(12.5, 11.5, 150), 2, 8, "nvlink3", "a100"),
       // 12 GB/s is NCCL's own tuning constant for this network
-      single("ib100", "100 Gb/s InfiniBand EDR, one GPU per node", Source::published, link(12.5, 12.0, 14)),
-      single("ib200", "200 Gb/s InfiniBand HDR, one GPU per node", Source::published, link(25, 23.5, 14)),
-      single("ib400", "400 Gb/s InfiniBand NDR, one GPU per node", Source::published, link(50, 48.5, 14)),
+      single("ib100", "100 Gb/s InfiniBand EDR", Source::published, link(12.5, 12.0, 14)),
+      railed("gcp-a3-high", "GCP A3 High: 8 H100s, 4 x 200 Gb/s with GPUDirect-TCPX", link(25, 12.5, 500), 2, 8,
+             "nvlink4", "h100"),
+      railed("gcp-a3-mega", "GCP A3 Mega: 8 H100s, 8 x 200 Gb/s with GPUDirect-TCPXO", link(25, 23, 136), 1, 8,
+             "nvlink4", "h100"),
+      single("ib200", "200 Gb/s InfiniBand HDR", Source::published, link(25, 23.5, 14)),
+      railed("dgx-a100", "DGX or HGX A100: 8 A100s, 8 x 200 Gb/s InfiniBand or RoCE", link(25, 23.5, 20), 1, 8,
+             "nvlink3", "a100"),
+      single("ib400", "400 Gb/s InfiniBand NDR", Source::published, link(50, 46.5, 14)),
+      railed("aws-p5", "AWS p5: 8 H100s or H200s, 32 x 100 Gb/s EFA", link(50, 46.5, 70), 1, 8, "nvlink4", "h100"),
+      railed("dgx-h100", "DGX or HGX H100 or H200: 8 GPUs, 8 x 400 Gb/s InfiniBand or RoCE", link(50, 46.5, 20), 1, 8,
+             "nvlink4", "h100"),
+      railed("dgx-b200", "DGX or HGX B200: 8 GPUs, 8 x 400 Gb/s InfiniBand or RoCE", link(50, 46.5, 20), 1, 8,
+             "nvlink5", "b200"),
+      railed("gb200-nvl72", "GB200 NVL72: 72 GPUs in one NVLink domain, 72 x 400 Gb/s InfiniBand or RoCE",
+             link(50, 46.5, 20), 1, 72, "nvlink5", "b200"),
   });
   return table;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "device/base/error.hpp"
+#include "netmodel/plan/nccl.hpp"
 
 namespace onebit::netmodel {
 namespace {
@@ -11,12 +12,11 @@ namespace {
 /// Load of an algorithm's step on its busiest links.
 struct Step {
   double repeat = 1;
-  double gpu_hops = 0, network_hops = 0;
-  double messages = 1;  ///< number of messages that a GPU sends
-  double gpu_bytes = 0, nic_bytes = 0, core_bytes = 0;
+  double gpu_hops = 0, network_hops = 0;  ///< latencies in sequence
+  double messages = 1;                    ///< number of messages that a GPU sends
+  double gpu_bytes = 0, nic_bytes = 0;
   double gpu_streams = 1, nic_streams = 0;
   double node_bytes = -1;  ///< bytes that leave a node, averaged over the runs; -1: nic_bytes
-  double reduced = 0;
   double efficiency = 1;
 };
 
@@ -40,19 +40,21 @@ class Formulas {
         ranks_(static_cast<double>(fabric.ranks())),
         nodes_(static_cast<double>(fabric.nodes())),
         width_(static_cast<double>(fabric.width())),
-        payload_(request.payload.value) {}
+        payload_(request.payload.value),
+        call_(call_costs(request, fabric)) {}
 
   Estimate estimate() {
     if (n_ == 1) return {};
+    sum_.latency = sum_.total = call_.base;
     switch (request_.collective) {
       case Collective::all_reduce:
         all_reduce();
         break;
       case Collective::reduce_scatter:
-        ring(request_.scope, n_ - 1, payload_ / n_, true);
+        ring(request_.scope, payload_ / n_);
         break;
       case Collective::all_gather:
-        request_.algorithm == Algorithm::ring ? ring(request_.scope, n_ - 1, payload_, false) : at_once(payload_);
+        request_.algorithm == Algorithm::ring ? ring(request_.scope, payload_) : at_once(payload_);
         break;
       case Collective::all_to_all:
         request_.algorithm == Algorithm::burst ? at_once(payload_ / n_) : pairwise();
@@ -78,17 +80,16 @@ class Formulas {
     const LinkSpec &nic = fabric_.cluster().nic, &gpu = fabric_.cluster().gpu_link;
     Estimate e;
     const auto wait = [&](Link::Kind kind, double bytes, BytesPerSecond rate) {
-      const Seconds time(bytes > 0 ? step.repeat * bytes / rate.value / step.efficiency : 0);
+      const double share = step.efficiency * call_.rate_share * call_.correction;
+      const Seconds time(bytes > 0 ? step.repeat * bytes / rate.value / share : 0);
       if (time > e.at_bottleneck) e.at_bottleneck = time, e.bottleneck = {kind, 0};
     };
     wait(Link::Kind::nic_out, step.nic_bytes, fabric_.nic_rate(0, static_cast<Index>(step.nic_streams)));
     wait(Link::Kind::gpu_out, step.gpu_bytes, fabric_.gpu_rate(static_cast<Index>(step.gpu_streams)));
-    wait(Link::Kind::core, step.core_bytes, fabric_.core_rate());
     e.bandwidth = e.at_bottleneck;
-    e.latency = step.repeat * (step.gpu_hops * gpu.latency + step.network_hops * nic.latency +
+    e.latency = step.repeat * (step.gpu_hops * call_.gpu_hop + step.network_hops * call_.network_hop +
                                step.messages * (step.nic_bytes > 0 ? nic : gpu).per_message);
-    e.reduction = Seconds(step.repeat * step.reduced * fabric_.seconds_per_reduced_byte());
-    e.total = e.latency + e.bandwidth + e.reduction;
+    e.total = e.latency + e.bandwidth;
     e.nic_bytes = Bytes(step.repeat * (step.node_bytes < 0 ? step.nic_bytes : step.node_bytes));
     sum_ += e;
   }
@@ -105,34 +106,40 @@ class Formulas {
   Step through_nics(Step step, double flows, double bytes) const {
     step.nic_streams = flows;
     step.nic_bytes = flows * bytes;
-    step.core_bytes = nodes_ * step.nic_bytes;
     return step;
   }
 
-  /// Every rank sends a block to the next rank of the scope, `times` times.
-  void ring(Scope scope, double times, double block, bool reduces) {
-    Step step = one_latency(scope);
-    step.repeat = times;
+  /// Every rank sends a block to the next rank of the scope, once for every other rank. Of these steps, as many as
+  /// there are other nodes leave a node.
+  void ring(Scope scope, double block) {
+    const double steps = static_cast<double>(members(fabric_, scope)) - 1;
+    if (steps == 0) return;
+    const double outside = scope == Scope::local ? 0 : nodes_ - 1;
+    Step step;
+    step.network_hops = outside / steps;
+    step.gpu_hops = 1 - step.network_hops;
+    step.repeat = steps;
     step.gpu_bytes = block;
-    if (reduces) step.reduced = block;
     if (leaves_nodes(scope)) step = through_nics(step, scope == Scope::rail ? width_ : 1, block);
-    if (times > 0) add(step);
+    add(step);
   }
 
-  void ring_both(Scope scope, double times, double block) {
-    ring(scope, times, block, true);
-    ring(scope, times, block, false);
+  void ring_both(Scope scope, double block) {
+    ring(scope, block);
+    ring(scope, block);
   }
 
   void all_reduce() {
     switch (request_.algorithm) {
       case Algorithm::ring:
-        return ring_both(request_.scope, n_ - 1, payload_ / n_);
+        return ring_both(request_.scope, payload_ / n_);
       case Algorithm::hierarchical:
-        ring_both(Scope::local, width_ - 1, payload_ / width_);
-        return ring_both(Scope::rail, nodes_ - 1, payload_ / width_ / nodes_);
+        ring_both(Scope::local, payload_ / width_);
+        return ring_both(Scope::rail, payload_ / width_ / nodes_);
       case Algorithm::tree:
         return tree();
+      case Algorithm::nvls:
+        return nvls();
       case Algorithm::halving:
         return halving();
       default:
@@ -153,10 +160,18 @@ class Formulas {
     step.messages = step.gpu_streams;
     step.gpu_bytes = step.gpu_streams * payload_ / 2;
     step = through_nics(step, halves_in_both(), payload_ / 2);
-    step.core_bytes = 4 * (nodes_ - 1) * payload_ / 2;  // up and down every edge of both trees
-    step.reduced = payload_;
-    step.efficiency = 0.92;
+    step.efficiency = kTreeShare;
     add(step);
+  }
+
+  void nvls() {
+    const double edges = halves_in_both(), half = payload_ / 2 / width_;
+    Step step;
+    step.gpu_hops = 1;
+    step.network_hops = 2 * std::ceil(std::log2(nodes_));
+    step.gpu_bytes = width_ == 1 ? edges * half : payload_ / fabric_.cluster().nvls / (nodes_ == 1 ? 1 : kTreeShare);
+    step.gpu_streams = step.messages = width_ == 1 ? edges : 1 + edges;
+    add(through_nics(step, width_ * edges, half));
   }
 
   void halving() {
@@ -170,19 +185,21 @@ class Formulas {
       step.gpu_bytes = block;
       if (leaves) step = through_nics(step, width_, block);
       add(step);
-      step.reduced = block;
       add(step);
     }
   }
 
   void leader() {
-    for (const bool reduces : {true, false}) {
+    for (int way = 0; way < 2; ++way) {
       Step chain;
       chain.gpu_hops = width_ - 1;
       chain.gpu_bytes = payload_;
-      if (reduces) chain.reduced = payload_;
       if (width_ > 1) add(chain);
-      ring(Scope::all, nodes_ - 1, payload_ / nodes_, reduces);
+      Step between;
+      between.repeat = nodes_ - 1;
+      between.network_hops = 1;
+      between.gpu_bytes = payload_ / nodes_;
+      if (nodes_ > 1) add(through_nics(between, 1, payload_ / nodes_));
     }
   }
 
@@ -216,7 +233,7 @@ class Formulas {
     step.gpu_streams = n_ - 1;
     step.gpu_bytes = (n_ - 1) * payload_ / n_;
     step.nic_streams = n_ - width_;
-    step.nic_bytes = step.core_bytes = step.nic_streams * payload_ / n_;
+    step.nic_bytes = step.nic_streams * payload_ / n_;
     step.node_bytes = width_ / n_ * step.nic_bytes;  // a node has G of the N servers
     add(step);
   }
@@ -229,8 +246,6 @@ class Formulas {
       if (distance >= width_) {
         step.nic_streams = 1;
         step.nic_bytes = payload_;
-        const double senders = std::ceil((ranks_ - distance) / (2 * distance));
-        step.core_bytes = senders * payload_;
       }
       add(step);
     }
@@ -244,7 +259,6 @@ class Formulas {
     if (nodes_ > 1) {
       step.nic_streams = 1;
       step.nic_bytes = payload_;
-      step.core_bytes = (nodes_ - 1) * payload_;
     }
     add(step);
   }
@@ -260,6 +274,7 @@ class Formulas {
   const Request& request_;
   const Fabric& fabric_;
   const double n_, ranks_, nodes_, width_, payload_;
+  const CallCosts call_;
   Estimate sum_;
 };
 
@@ -267,6 +282,7 @@ class Formulas {
 
 Estimate ClosedForm::cost(const Plan& plan, const Fabric& fabric) const {
   if (!fabric.symmetric()) refuse(plan.request, "the nodes differ, or do not hold the ranks in order");
+  if (fabric.leaves() > 0) refuse(plan.request, "the uplinks of leaf switches limit the network");
   return Formulas(plan.request, fabric).estimate();
 }
 

@@ -23,8 +23,10 @@ std::string text(const Link& link) {
       return "network link of node " + number + " (out)";
     case Link::Kind::nic_in:
       return "network link of node " + number + " (in)";
-    case Link::Kind::core:
-      return "core of the network";
+    case Link::Kind::leaf_out:
+      return "uplinks of leaf switch " + std::to_string(link.number) + " (out)";
+    case Link::Kind::leaf_in:
+      return "uplinks of leaf switch " + std::to_string(link.number) + " (in)";
   }
   return "?";
 }

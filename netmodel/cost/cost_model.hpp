@@ -14,9 +14,9 @@ namespace onebit::netmodel {
 
 /// A link, such as the one that limits a phase.
 struct Link {
-  enum class Kind : std::uint8_t { none, gpu_out, gpu_in, nic_out, nic_in, core };
+  enum class Kind : std::uint8_t { none, gpu_out, gpu_in, nic_out, nic_in, leaf_out, leaf_in };
   Kind kind = Kind::none;
-  Index number = 0;  ///< number of the slot or node
+  Index number = 0;  ///< number of the slot, node or leaf switch
 };
 
 /// The name of a link, such as "network link of node 3 (out)".
@@ -24,10 +24,9 @@ std::string text(const Link& link);
 
 /// Time of a plan and its parts, without codecs.
 struct Estimate {
-  Seconds total;          ///< sum of latency, bandwidth and reduction
+  Seconds total;          ///< sum of latency and bandwidth
   Seconds latency;        ///< time spent on steps and messages, independent of their size
   Seconds bandwidth;      ///< time spent on bytes
-  Seconds reduction;      ///< time spent on sums
   Bytes nic_bytes;        ///< bytes through the busiest node's network link, in the direction that carries more
   Link bottleneck;        ///< busiest link of the phase that spends the most time on bytes
   Seconds at_bottleneck;  ///< time that this phase spends on bytes
@@ -36,7 +35,6 @@ struct Estimate {
     total += other.total;
     latency += other.latency;
     bandwidth += other.bandwidth;
-    reduction += other.reduction;
     nic_bytes += other.nic_bytes;
     if (other.at_bottleneck > at_bottleneck) {
       bottleneck = other.bottleneck;
@@ -47,8 +45,7 @@ struct Estimate {
 
   /// Returns the estimate of a plan that runs `times` times in sequence.
   friend Estimate operator*(double times, Estimate estimate) {
-    for (Seconds* part :
-         {&estimate.total, &estimate.latency, &estimate.bandwidth, &estimate.reduction, &estimate.at_bottleneck}) {
+    for (Seconds* part : {&estimate.total, &estimate.latency, &estimate.bandwidth, &estimate.at_bottleneck}) {
       *part = times * *part;
     }
     estimate.nic_bytes = times * estimate.nic_bytes;

@@ -15,7 +15,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTogether = 1e-12;
 
 struct ActiveFlow {
-  std::array<std::size_t, 5> links{};  ///< links on its route
+  std::array<std::size_t, 6> links{};  ///< links on its route
   std::size_t count = 0;
   double bytes = 0;  ///< size of the whole flow
   double left = 0;
@@ -24,13 +24,14 @@ struct ActiveFlow {
   std::size_t plan = 0;
 };
 
-/// Numbers the links: all GPUs out, all GPUs in, all nodes out, all nodes in, the core.
+/// Numbers the links: all GPUs out, all GPUs in, all nodes out, all nodes in, all leaf switches out, all in.
 class Links {
  public:
-  explicit Links(const Fabric& fabric) : fabric_(fabric), ranks_(fabric.ranks()), nodes_(fabric.nodes()) {
+  explicit Links(const Fabric& fabric)
+      : fabric_(fabric), ranks_(fabric.ranks()), nodes_(fabric.nodes()), leaves_(fabric.leaves()) {
     for (Index i = 0; i < 2 * ranks_; ++i) capacity_.push_back(fabric.cluster().gpu_link.effective.value);
     for (Index i = 0; i < 2 * nodes_; ++i) capacity_.push_back(fabric.nic_rate(i % nodes_, kManyStreams).value);
-    capacity_.push_back(fabric.core_rate().value);
+    for (Index i = 0; i < 2 * leaves_; ++i) capacity_.push_back(fabric.leaf_rate().value);
   }
 
   const std::vector<double>& capacity() const { return capacity_; }
@@ -49,7 +50,9 @@ class Links {
     flow.cap = std::min(flow.cap, cap_of(fabric_.cluster().nic.stream_cap));
     through(2 * ranks_ + source);
     through(2 * ranks_ + nodes_ + target);
-    through(2 * ranks_ + 2 * nodes_);
+    if (leaves_ == 0 || fabric_.leaf(source) == fabric_.leaf(target)) return flow;
+    through(2 * ranks_ + 2 * nodes_ + fabric_.leaf(source));
+    through(2 * ranks_ + 2 * nodes_ + leaves_ + fabric_.leaf(target));
     return flow;
   }
 
@@ -57,7 +60,7 @@ class Links {
   static constexpr Index kManyStreams = Index{1} << 40;  ///< so many that no cap applies: each flow has its own cap
 
   const Fabric& fabric_;
-  Index ranks_, nodes_;
+  Index ranks_, nodes_, leaves_;
   std::vector<double> capacity_;
 };
 
@@ -96,13 +99,13 @@ void share(std::vector<ActiveFlow>& flows, const std::vector<double>& capacity) 
   }
 }
 
-/// The state of a plan. It waits until `wakes` (for its start, a latency or its sums), or for its flows to end.
+/// The state of a plan. It waits until `wakes` (for its start or a latency), or for its flows to end.
 struct Progress {
   const Plan* plan;
   std::size_t phase = 0;
   Index run = 0;       ///< number of the phase's current run
   double latency = 0;  ///< latency of one run
-  enum class State { latency, flows, sums, over } state = State::latency;
+  enum class State { latency, flows, over } state = State::latency;
   double wakes = 0;
   Index flows = 0;  ///< number of flows in progress
   double ended = 0;
@@ -165,13 +168,12 @@ class Simulation {
       ++p.flows;
     });
     changed_ = true;
-    if (p.flows == 0) begin_sums(index, now_);
+    if (p.flows == 0) end_run(index);
   }
 
-  void begin_sums(std::size_t index, double now) {
-    Progress& p = progress_[index];
-    p.state = Progress::State::sums;
-    p.wakes = now + phase_of(p).reduced.value * fabric_.seconds_per_reduced_byte();
+  void end_run(std::size_t index) {
+    ++progress_[index].run;
+    begin_phase(index, now_);
   }
 
   double next_event() const {
@@ -204,12 +206,7 @@ class Simulation {
         if (awake) begin_flows(index);
         break;
       case Progress::State::flows:
-        if (p.flows == 0) begin_sums(index, now_);
-        break;
-      case Progress::State::sums:
-        if (!awake) break;
-        ++p.run;
-        begin_phase(index, now_);
+        if (p.flows == 0) end_run(index);
         break;
       case Progress::State::over:
         break;
@@ -263,7 +260,7 @@ Estimate Fluid::cost(const Plan& plan, const Fabric& fabric) const {
     const std::vector<Seconds> ends = finish_times(plans, background_, fabric);
     sum.total = *std::max_element(ends.begin(), ends.end());
   }
-  sum.bandwidth = sum.total - sum.latency - sum.reduction;
+  sum.bandwidth = sum.total - sum.latency;
   return sum;
 }
 

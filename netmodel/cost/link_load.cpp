@@ -26,23 +26,31 @@ class Loads {
         gpu_in_(gpu_out_.size()),
         nic_out_(static_cast<std::size_t>(fabric.nodes())),
         nic_in_(nic_out_.size()),
+        leaf_out_(static_cast<std::size_t>(fabric.leaves())),
+        leaf_in_(leaf_out_.size()),
         sent_(nic_out_.size()),
         received_(nic_out_.size()) {}
 
   void take(const Phase& phase) {
     using Pattern = Phase::Pattern;
-    alike_ = fabric_.symmetric() && (phase.pattern == Pattern::shift || phase.pattern == Pattern::pairs);
+    alike_ = fabric_.symmetric() && fabric_.leaves() == 0 &&
+             (phase.pattern == Pattern::shift || phase.pattern == Pattern::pairs || phase.pattern == Pattern::none);
     if (alike_) return take_alike(phase);
-    for (auto* loads : {&gpu_out_, &gpu_in_, &nic_out_, &nic_in_}) std::fill(loads->begin(), loads->end(), Load{});
-    core_ = {};
+    for (auto* loads : {&gpu_out_, &gpu_in_, &nic_out_, &nic_in_, &leaf_out_, &leaf_in_}) {
+      std::fill(loads->begin(), loads->end(), Load{});
+    }
+    crosses_ = false;
     for_each_flow(phase, fabric_, [&](Index from, Index to, double bytes) {
       at(gpu_out_, from).add(bytes);
       at(gpu_in_, to).add(bytes);
       const Index source = fabric_.node(from), target = fabric_.node(to);
       if (source == target) return;
+      crosses_ = true;
       at(nic_out_, source).add(bytes);
       at(nic_in_, target).add(bytes);
-      core_.add(bytes);
+      if (leaf_out_.empty() || fabric_.leaf(source) == fabric_.leaf(target)) return;
+      at(leaf_out_, fabric_.leaf(source)).add(bytes);
+      at(leaf_in_, fabric_.leaf(target)).add(bytes);
     });
   }
 
@@ -61,7 +69,10 @@ class Loads {
     each(Kind::nic_in, nic_in_, nic_rate);
     each(Kind::gpu_out, gpu_out_, gpu_rate);
     each(Kind::gpu_in, gpu_in_, gpu_rate);
-    visit(Link{Kind::core, 0}, core_, fabric_.core_rate());
+    if (alike_) return;
+    const auto leaf_rate = [&](Index, Index) { return fabric_.leaf_rate(); };
+    each(Kind::leaf_out, leaf_out_, leaf_rate);
+    each(Kind::leaf_in, leaf_in_, leaf_rate);
   }
 
   /// Adds the bytes that the nodes sent and received in all runs of the phase.
@@ -86,7 +97,7 @@ class Loads {
     for (const Load& load : gpu_out_) most = std::max(most, load.streams);
     return most;
   }
-  bool crosses() const { return core_.streams > 0; }
+  bool crosses() const { return crosses_; }
 
  private:
   static Load& at(std::vector<Load>& loads, Index i) { return loads[static_cast<std::size_t>(i)]; }
@@ -101,17 +112,22 @@ class Loads {
   }
 
   void take_alike(const Phase& phase) {
+    if (phase.pattern == Phase::Pattern::none) {
+      crosses_ = false;
+      gpu_out_.front() = gpu_in_.front() = nic_out_.front() = nic_in_.front() = {};
+      return;
+    }
     const auto load = [&](Index flows) { return Load{static_cast<double>(flows) * phase.bytes.value, flows}; };
     const Index partners = phase.pattern == Phase::Pattern::pairs ? members(fabric_, phase.scope) - 1 : 1;
     gpu_out_.front() = gpu_in_.front() = load(partners);
     nic_out_.front() = nic_in_.front() = load(leaving(phase));
-    core_ = load(fabric_.nodes() * leaving(phase));
+    crosses_ = leaving(phase) > 0;
   }
 
   const Fabric& fabric_;
   bool alike_ = false;
-  std::vector<Load> gpu_out_, gpu_in_, nic_out_, nic_in_;
-  Load core_;
+  bool crosses_ = false;
+  std::vector<Load> gpu_out_, gpu_in_, nic_out_, nic_in_, leaf_out_, leaf_in_;
   std::vector<double> sent_, received_;
   double by_all_ = 0;
 };
@@ -130,12 +146,10 @@ Estimate cost_of(const Phase& phase, const Fabric& fabric, Loads& loads) {
     }
   });
   const auto messages = static_cast<double>(loads.most_messages());
-  const Seconds hops = phase.gpu_hops * gpu.latency + phase.network_hops * nic.latency;
-  estimate.latency = repeat * (hops + messages * (loads.crosses() ? nic : gpu).per_message);
+  estimate.latency = repeat * (phase.latency + messages * (loads.crosses() ? nic : gpu).per_message);
   estimate.at_bottleneck = repeat / phase.link_efficiency * estimate.at_bottleneck;
   estimate.bandwidth = estimate.at_bottleneck;
-  estimate.reduction = repeat * fabric.seconds_per_reduced_byte() * Seconds(phase.reduced.value);
-  estimate.total = estimate.latency + estimate.bandwidth + estimate.reduction;
+  estimate.total = estimate.latency + estimate.bandwidth;
   loads.count(repeat);
   return estimate;
 }

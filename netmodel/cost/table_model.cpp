@@ -89,7 +89,7 @@ Estimate TableModel::cost(const Plan& plan, const Fabric& fabric) const {
                  shape_of(fabric) + ": " + ranges_of(rows));
   }
   estimate.total = Seconds(interpolated(points, size, estimate.total.value));
-  estimate.latency = estimate.reduction = Seconds(0);
+  estimate.latency = Seconds(0);
   estimate.bandwidth = estimate.at_bottleneck = estimate.total;
   return estimate;
 }

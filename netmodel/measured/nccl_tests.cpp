@@ -53,13 +53,6 @@ bool agree(double a, double b, double decimals) {
   return std::abs(a - b) <= 0.006 * decimals + 0.01 * std::max(std::abs(a), std::abs(b));
 }
 
-/// Returns the factor by which nccl-tests multiplies algbw to get busbw.
-double bus_factor(Collective collective, Index ranks) {
-  const double n = static_cast<double>(ranks);
-  if (collective == Collective::all_reduce) return 2 * (n - 1) / n;
-  return collective == Collective::broadcast ? 1 : (n - 1) / n;
-}
-
 const std::map<std::string, Collective>& programs() {
   static const std::map<std::string, Collective> table = {{"all_reduce_perf", Collective::all_reduce},
                                                           {"all_gather_perf", Collective::all_gather},
@@ -82,6 +75,16 @@ double unit_in(const std::string& unit, const std::string& column) {
 }
 
 }  // namespace
+
+double bus_factor(Collective collective, Index ranks) {
+  const double n = static_cast<double>(ranks);
+  if (collective == Collective::all_reduce) return 2 * (n - 1) / n;
+  return collective == Collective::broadcast ? 1 : (n - 1) / n;
+}
+
+Bytes payload_of_size(Collective collective, Bytes size, Index ranks) {
+  return collective == Collective::all_gather ? 1 / static_cast<double>(ranks) * size : size;
+}
 
 void NcclTests::begin_run() {
   if (!in_rows_) return;
@@ -200,9 +203,7 @@ std::optional<Measurement> NcclTests::take(const std::string& line) {
   const double rate = bytes / seconds.value / rate_;
   if (!agree(rate, algbw, 1)) refuse("size / time is " + text_of(rate) + ", but algbw is " + text_of(algbw));
   const Collective collective = collective_of(words, layout, algbw, busbw);
-  const double blocks =
-      collective == Collective::all_gather ? static_cast<double>(ranks_) : 1;  // size is that of the result
-  return Measurement{nodes, ranks_ / nodes, Bytes(bytes / blocks), seconds, collective};
+  return Measurement{nodes, ranks_ / nodes, payload_of_size(collective, Bytes(bytes), ranks_), seconds, collective};
 }
 
 void NcclTests::finish() const {

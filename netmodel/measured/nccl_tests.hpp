@@ -10,6 +10,13 @@
 
 namespace onebit::netmodel {
 
+/// Returns the factor by which nccl-tests multiplies algbw, which is size / time, to get busbw.
+double bus_factor(Collective collective, Index ranks);
+
+/// Returns the payload of a rank, as in Traffic, for a size as nccl-tests counts it: the size of an all-gather is that
+/// of its result.
+Bytes payload_of_size(Collective collective, Bytes size, Index ranks);
+
 /// Reads the output of any version of all_reduce_perf, all_gather_perf, alltoall_perf, reduce_scatter_perf and
 /// broadcast_perf, one run after another. Nodes and GPUs come from the list of ranks; columns and units from the two
 /// header lines or, if they are missing, from the numbers themselves. The collective comes from the program's name. If

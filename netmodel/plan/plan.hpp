@@ -21,6 +21,7 @@ enum class Algorithm : std::uint8_t {
   tree,          ///< all-reduce: two pipelined binary trees, each with half the vector; a chain in the node (NCCL)
   halving,       ///< all-reduce: recursive halving and doubling, nearest partners first (Rabenseifner)
   leader,        ///< all-reduce: reduce to one GPU per node, ring among these GPUs, broadcast
+  nvls,          ///< all-reduce: a node's switch adds and multicasts (NVLink SHARP); between nodes, trees on every rail
   pairwise,      ///< all-to-all, gather to servers: N-1 rounds, one partner each
   burst,         ///< all-to-all: everything at once
   direct,        ///< all-gather: every block directly to all ranks, at once
@@ -30,6 +31,12 @@ enum class Algorithm : std::uint8_t {
 };
 
 std::string_view name(Algorithm algorithm);
+
+/// NCCL's protocols. Simple fills the links and synchronises by messages of their own; LL and LL128 mark the data
+/// themselves, which takes less time and a part of the rate.
+enum class Protocol : std::uint8_t { ll, ll128, simple };
+
+std::string_view name(Protocol protocol);
 
 struct Flow {
   Index from = 0, to = 0;  ///< slots of the two GPUs
@@ -46,6 +53,7 @@ struct Phase {
     pairs,   ///< every rank sends to all others of the scope
     fan_in,  ///< all other ranks of the scope send to rank `shift`
     list,    ///< the flows that `list` lists
+    none,    ///< no flows: the phase only takes its latency
   };
   Pattern pattern = Pattern::shift;
   Scope scope = Scope::all;
@@ -53,9 +61,7 @@ struct Phase {
   Bytes bytes;  ///< size of each flow of a pattern
   std::function<void(const Fabric&, const FlowVisit&)> list;
   Index repeat = 1;            ///< number of times that the phase runs
-  double gpu_hops = 0;         ///< latencies inside a node, in sequence, in one run of the phase
-  double network_hops = 0;     ///< latencies between nodes, in sequence, in one run of the phase
-  Bytes reduced;               ///< bytes that every GPU adds to its own, in one run
+  Seconds latency{};           ///< time of one run that does not depend on its bytes
   double link_efficiency = 1;  ///< share of the links' rates that the algorithm gets
 };
 
@@ -65,12 +71,16 @@ struct Request {
   Scope scope = Scope::all;
   Algorithm algorithm = Algorithm::ring;
   Bytes payload;  ///< payload of a rank, as in Traffic
+  Protocol protocol = Protocol::simple;
 };
 
 struct Plan {
   Request request;
   std::vector<Phase> phases;
 };
+
+/// Share of the links' rates that NCCL's pipelined trees reach.
+inline constexpr double kTreeShare = 0.92;
 
 /// Largest number of flows that a cost model keeps in memory.
 inline constexpr Index kMostFlows = Index{1} << 22;
@@ -81,7 +91,8 @@ void check_flows(Index count, std::string_view model);
 /// Returns the number of ranks that exchange with each other.
 Index members(const Fabric& fabric, Scope scope);
 
-/// Plans a request. Throws ConfigError for a negative payload, and for a pair of collective and algorithm that is not
+/// Plans a request. Sums are no part of a plan: the effective rates of links are those that collectives reach, adding
+/// included. Throws ConfigError for a negative payload, and for a pair of collective and algorithm that is not
 /// in algorithms() or does not support this scope.
 Plan plan(const Request& request, const Fabric& fabric);
 
@@ -98,6 +109,7 @@ const std::vector<AlgorithmEntry>& algorithms();
 /// Calls visit(from, to, bytes) for every flow of a phase; from and to are slots.
 template <class Visit>
 void for_each_flow(const Phase& phase, const Fabric& fabric, const Visit& visit) {
+  if (phase.pattern == Phase::Pattern::none) return;
   if (phase.pattern == Phase::Pattern::list) {
     phase.list(fabric, [&](Index from, Index to, Bytes bytes) { visit(from, to, bytes.value); });
     return;

@@ -1,28 +1,13 @@
 #include "netmodel/plan/selector.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "device/base/error.hpp"
+#include "netmodel/plan/nccl.hpp"
 
 namespace onebit::netmodel {
 namespace {
-
-/// Latencies of NCCL's protocols LL, LL128 and Simple in microseconds, and their shares of a link's rate.
-struct Protocol {
-  double tree_base, ring_base;
-  double tree_hop[3], ring_hop[3];  ///< NVLink, PCIe, network
-  double tree_share, ring_share;
-  double plateau;  ///< factor on a ring's latency between nodes
-};
-constexpr Protocol kProtocols[] = {
-    {6.8, 6.6, {0.6, 1.0, 5.0}, {0.6, 1.0, 2.7}, 1 / 3.8, 0.5, 1},
-    {14, 14, {1.25, 1.9, 8.5}, {1.9, 2.5, 4.0}, 120.0 / 128, 0.92, 1},
-    {8.4, 8.4, {4.0, 4.0, 14}, {3.4, 5.7, 14}, 1, 1, 1.4},
-};
-constexpr int kNetwork = 2;
-constexpr double kTreeShare = 0.92;  ///< share of the ring's bus bandwidth
 
 std::string milliseconds(Seconds time) {
   char text[32];
@@ -30,44 +15,70 @@ std::string milliseconds(Seconds time) {
   return text;
 }
 
-Choice nccl_choice(Bytes payload, const Fabric& fabric) {
-  const NcclTimes times = nccl_times(payload, fabric);
-  const bool tree = times.tree < times.ring;
-  return {tree ? Algorithm::tree : Algorithm::ring,
-          "NCCL's rule at nominal rates: ring " + milliseconds(times.ring) + ", tree " + milliseconds(times.tree)};
+Request all_reduce(Algorithm algorithm, Bytes payload, const Fabric& fabric) {
+  Request request{Collective::all_reduce, Scope::all, algorithm, payload};
+  request.protocol = best_protocol(request, fabric);
+  return request;
 }
 
-Choice cheapest(Bytes payload, const Fabric& fabric, const CostModel& model) {
+/// Chooses among algorithms by the smallest time that `time_of` gives a request. Returns the reason with all times.
+template <class Time>
+Choice fastest(const std::vector<Algorithm>& candidates, Bytes payload, const Fabric& fabric, const std::string& rule,
+               const Time& time_of) {
   Choice best;
   Seconds least;
-  for (const AlgorithmEntry& entry : algorithms()) {
-    if (entry.collective != Collective::all_reduce) continue;
-    const Request request{Collective::all_reduce, Scope::all, entry.algorithm, payload};
-    const Seconds time = model.cost(plan(request, fabric), fabric).total;
-    if (!best.reason.empty()) best.reason += ", ";
-    best.reason += std::string(name(entry.algorithm)) + " " + milliseconds(time);
-    if (entry.algorithm == Algorithm::ring || time < least) {
-      least = time;
-      best.algorithm = entry.algorithm;
-    }
+  std::string times;
+  for (const Algorithm algorithm : candidates) {
+    const Request request = all_reduce(algorithm, payload, fabric);
+    const Seconds time = time_of(request);
+    times += (times.empty() ? "" : ", ") + std::string(name(algorithm)) + " " + milliseconds(time);
+    if (algorithm != candidates.front() && time >= least) continue;
+    least = time;
+    best.algorithm = algorithm;
+    best.protocol = request.protocol;
   }
-  best.reason = "cheapest of " + best.reason;
+  best.reason = rule + times;
   return best;
 }
 
+Choice nccl_choice(Bytes payload, const Fabric& fabric) {
+  std::vector<Algorithm> candidates;
+  for (const Algorithm each : {Algorithm::ring, Algorithm::tree, Algorithm::nvls}) {
+    if (nccl_has(each, fabric)) candidates.push_back(each);
+  }
+  return fastest(candidates, payload, fabric,
+                 "NCCL's rule at nominal rates: ", [&](const Request& request) { return nccl_time(request, fabric); });
+}
+
+Choice cheapest(Bytes payload, const Fabric& fabric, const CostModel& model) {
+  std::vector<Algorithm> candidates;
+  for (const AlgorithmEntry& entry : algorithms()) {
+    if (entry.collective != Collective::all_reduce) continue;
+    if (entry.algorithm == Algorithm::nvls && !nccl_has(Algorithm::nvls, fabric)) continue;
+    candidates.push_back(entry.algorithm);
+  }
+  return fastest(candidates, payload, fabric, "cheapest of ",
+                 [&](const Request& request) { return model.cost(plan(request, fabric), fabric).total; });
+}
+
+Choice fixed(Algorithm algorithm, Bytes payload, const Fabric& fabric) {
+  return {algorithm, all_reduce(algorithm, payload, fabric).protocol, "fixed by the cluster"};
+}
+
 Choice all_reduce_choice(Bytes payload, const Fabric& fabric, const CostModel& model) {
-  const char* fixed = "fixed by the cluster";
   switch (fabric.cluster().all_reduce) {
     case Selection::ring:
-      return {Algorithm::ring, fixed};
+      return fixed(Algorithm::ring, payload, fabric);
     case Selection::hierarchical:
-      return {Algorithm::hierarchical, fixed};
+      return fixed(Algorithm::hierarchical, payload, fabric);
     case Selection::tree:
-      return {Algorithm::tree, fixed};
+      return fixed(Algorithm::tree, payload, fabric);
     case Selection::halving:
-      return {Algorithm::halving, fixed};
+      return fixed(Algorithm::halving, payload, fabric);
     case Selection::leader:
-      return {Algorithm::leader, fixed};
+      return fixed(Algorithm::leader, payload, fabric);
+    case Selection::nvls:
+      return fixed(Algorithm::nvls, payload, fabric);
     case Selection::nccl:
       return nccl_choice(payload, fabric);
     case Selection::cheapest:
@@ -78,57 +89,42 @@ Choice all_reduce_choice(Bytes payload, const Fabric& fabric, const CostModel& m
 
 }  // namespace
 
-NcclTimes nccl_times(Bytes payload, const Fabric& fabric) {
-  const auto n = static_cast<double>(fabric.ranks()), m = static_cast<double>(fabric.nodes());
-  const auto g = static_cast<double>(fabric.width());
-  const Cluster& cluster = fabric.cluster();
-  const int inside = cluster.nvlink ? 0 : 1;
-  const double gpu = cluster.gpu_link.nominal.value, nic = cluster.nic.nominal.value;
-  const double bus = m > 1 ? std::min(gpu, nic) : gpu;
-  NcclTimes best{Seconds(HUGE_VAL), Seconds(HUGE_VAL)};
-  for (const Protocol& p : kProtocols) {
-    const double steps = 2 * (n - 1), between = m > 1 ? 2 * (m - 1) : 0;
-    const double ring_latency =
-        (p.ring_base + (steps - between) * p.ring_hop[inside] + between * p.ring_hop[kNetwork]) *
-        (m > 1 ? p.plateau : 1);
-    const double tree_latency = p.tree_base + 2 * ((g - 1) * p.tree_hop[inside] + std::log2(m) * p.tree_hop[kNetwork]);
-    // NCCL's algorithm bandwidth is the bus bandwidth times N / steps for a ring, and half the bus bandwidth for a
-    // tree.
-    const double ring_bytes = steps / n * payload.value / (p.ring_share * bus);
-    const double tree_bytes = 2 * payload.value / (kTreeShare * p.tree_share * bus);
-    best.ring = std::min(best.ring, Seconds(1e-6 * ring_latency + ring_bytes));
-    best.tree = std::min(best.tree, Seconds(1e-6 * tree_latency + tree_bytes));
-  }
-  return best;
-}
-
 std::string_view name(Selection selection) {
-  constexpr std::string_view names[] = {"ring", "hierarchical", "tree", "halving", "leader", "nccl", "cheapest"};
+  constexpr std::string_view names[] = {"ring",   "hierarchical", "tree", "halving",
+                                        "leader", "nvls",         "nccl", "cheapest"};
   return names[static_cast<std::size_t>(selection)];
 }
 
 Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model) {
   const Cluster& cluster = fabric.cluster();
+  const auto with_protocol = [&](Algorithm algorithm, const char* reason) {
+    return Choice{algorithm, best_protocol({collective, Scope::all, algorithm, payload}, fabric), reason};
+  };
   switch (collective) {
     case Collective::all_reduce:
       return all_reduce_choice(payload, fabric, model);
     case Collective::all_to_all:
-      return {cluster.pairwise_all_to_all ? Algorithm::pairwise : Algorithm::burst, "fixed by the cluster"};
+      return with_protocol(cluster.pairwise_all_to_all ? Algorithm::pairwise : Algorithm::burst,
+                           "fixed by the cluster");
     case Collective::all_gather:
-      return {cluster.direct_all_gather ? Algorithm::direct : Algorithm::ring, "fixed by the cluster"};
+      return with_protocol(cluster.direct_all_gather ? Algorithm::direct : Algorithm::ring, "fixed by the cluster");
     default:
       break;
   }
   for (const AlgorithmEntry& entry : algorithms()) {
-    if (entry.collective == collective) return {entry.algorithm, "the default"};
+    if (entry.collective == collective) return with_protocol(entry.algorithm, "the default");
   }
   throw ConfigError("a traffic record has an unknown collective", "");
 }
 
 Priced price(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model) {
   Priced priced{choose(collective, payload, fabric, model), {}};
-  priced.estimate = model.cost(plan({collective, Scope::all, priced.choice.algorithm, payload}, fabric), fabric);
+  priced.estimate = model.cost(plan(request_of(collective, payload, priced.choice), fabric), fabric);
   return priced;
+}
+
+Request request_of(Collective collective, Bytes payload, const Choice& choice) {
+  return {collective, Scope::all, choice.algorithm, payload, choice.protocol};
 }
 
 Estimate total_cost(const TrafficList& list, const Fabric& fabric, const CostModel& model) {

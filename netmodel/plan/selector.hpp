@@ -9,6 +9,7 @@ namespace onebit::netmodel {
 
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
   std::string reason;  ///< reason in words, for people
 };
 
@@ -18,15 +19,8 @@ std::string_view name(Selection selection);
 /// Collectives other than all-reduce use the cluster's algorithm for them, or else their default in algorithms().
 Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model);
 
-/// Times that NCCL's tuner predicts for an all-reduce from nominal rates, with the best of its protocols. After
-/// src/graph/tuning.cc of NCCL 2.30: base latency + hops + bytes / bandwidth, the ring's latency times 1.4 with the
-/// Simple protocol between nodes.
-/// Deviations: one NIC and as many channels as fill it; no NVLS, CollNet or PAT; no per-channel limits; no table of
-/// corrections for small trees, so that trees below about 256 kB appear faster than in NCCL.
-struct NcclTimes {
-  Seconds ring, tree;
-};
-NcclTimes nccl_times(Bytes payload, const Fabric& fabric);
+/// Returns the request among all ranks that a choice stands for.
+Request request_of(Collective collective, Bytes payload, const Choice& choice);
 
 /// An exchange's algorithm and price.
 struct Priced {

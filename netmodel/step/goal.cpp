@@ -66,18 +66,19 @@ Messages messages_of(const Phase& phase, const Fabric& fabric) {
   return messages;
 }
 
-void write_phase(Rank& rank, const Phase& phase, const std::vector<Message>& messages, Index& tag,
-                 const Fabric& fabric) {
+void write_phase(Rank& rank, const Phase& phase, const std::vector<Message>& messages, Index& tag) {
   for (Index run = 0; run < phase.repeat; ++run, ++tag) {
     for (const Message& each : messages) {
       rank.add((each.sent ? "send " : "recv ") + std::to_string(whole(each.bytes)) + (each.sent ? "b to " : "b from ") +
                std::to_string(each.other) + " tag " + std::to_string(tag));
     }
     rank.next_group();
-    const double sums = phase.reduced.value * fabric.seconds_per_reduced_byte();
-    if (sums > 0) rank.add("calc " + std::to_string(whole(1e9 * sums)));
-    rank.next_group();
   }
+}
+
+void write_calculation(Rank& rank, Seconds time) {
+  if (time.value > 0) rank.add("calc " + std::to_string(whole(1e9 * time.value)));
+  rank.next_group();
 }
 
 /// Returns the number of messages of one run of a phase, without a look at each one if they form a pattern.
@@ -90,6 +91,8 @@ double message_count(const Phase& phase, const Fabric& fabric) {
       return ranks * (n - 1);
     case Phase::Pattern::fan_in:
       return ranks - ranks / n;
+    case Phase::Pattern::none:
+      return 0;
     case Phase::Pattern::list:
       break;
   }
@@ -100,13 +103,13 @@ double message_count(const Phase& phase, const Fabric& fabric) {
 
 }  // namespace
 
-void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds compute, const Fabric& fabric) {
+void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds before, Seconds after, const Fabric& fabric) {
   std::vector<const Phase*> phases;
   std::vector<Messages> messages;
   double count = 0;
   for (const Plan& plan : plans) {
     for (const Phase& phase : plan.phases) {
-      if (phase.repeat == 0) continue;
+      if (phase.repeat == 0 || phase.pattern == Phase::Pattern::none) continue;
       count += static_cast<double>(phase.repeat) * message_count(phase, fabric);
       if (count > kMostMessages)
         throw ConfigError("the schedule has more than 10,000,000 messages", "", "use fewer GPUs");
@@ -117,12 +120,12 @@ void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds compute,
   out << "num_ranks " << fabric.ranks() << "\n";
   for (Index slot = 0; slot < fabric.ranks(); ++slot) {
     Rank rank(out, slot);
-    rank.add("calc " + std::to_string(whole(1e9 * compute.value)));
-    rank.next_group();
+    write_calculation(rank, before);
     Index tag = 0;
     for (std::size_t p = 0; p < phases.size(); ++p) {
-      write_phase(rank, *phases[p], messages[p][static_cast<std::size_t>(slot)], tag, fabric);
+      write_phase(rank, *phases[p], messages[p][static_cast<std::size_t>(slot)], tag);
     }
+    write_calculation(rank, after);
   }
 }
 

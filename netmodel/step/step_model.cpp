@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "device/base/error.hpp"
+#include "netmodel/plan/nccl.hpp"
 
 namespace onebit::netmodel {
 namespace {
@@ -16,6 +17,18 @@ double bytes_per_element(CodecKernels kernels) {
   return kernels == CodecKernels::fused ? 14 : 176;
 }
 
+/// Returns the expected maximum of `count` standard normal variables: the integral of 1 - F^count above 0 minus that of
+/// F^count below, where F is the normal distribution function.
+double expected_maximum(Index count) {
+  constexpr double step = 1.0 / 64, far = 10;
+  double sum = 0;
+  for (double x = -far; x < far; x += step) {
+    const double middle = x + step / 2, below = std::pow(0.5 * std::erfc(-middle / std::sqrt(2.0)), as_double(count));
+    sum += step * (middle > 0 ? 1 - below : -below);
+  }
+  return sum;
+}
+
 /// Returns the factor by which the slowest GPU is slower than a typical one.
 double slowdown(const Fabric& fabric) {
   const Cluster& cluster = fabric.cluster();
@@ -23,7 +36,7 @@ double slowdown(const Fabric& fabric) {
   for (const NodeFactor& straggler : cluster.stragglers) {
     if (straggler.node < fabric.nodes()) most = std::max(most, straggler.factor);
   }
-  return most * (1 + cluster.jitter * std::sqrt(2 * std::log(as_double(fabric.ranks()))));
+  return cluster.jitter == 0 ? most : most * (1 + cluster.jitter * expected_maximum(fabric.ranks()));
 }
 
 bool is_gradient(const Traffic& traffic) {
@@ -111,6 +124,7 @@ std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric
   for (const Bytes& block : gathered) {
     requests.push_back({Collective::all_gather, Scope::rail, Algorithm::ring, block});
   }
+  for (Request& request : requests) request.protocol = best_protocol(request, fabric);
   return requests;
 }
 
@@ -134,8 +148,8 @@ std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, c
   for (const Traffic& each : traffic.exchanges) {
     if (hierarchical && !is_gradient(each)) continue;
     const Bytes payload = payload_of(each, options);
-    const Algorithm algorithm = choose(each.collective, payload, fabric, model).algorithm;
-    plans.push_back(plan({each.collective, Scope::all, algorithm, payload}, fabric));
+    plans.push_back(
+        plan(request_of(each.collective, payload, choose(each.collective, payload, fabric, model)), fabric));
   }
   return plans;
 }

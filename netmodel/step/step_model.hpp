@@ -44,7 +44,7 @@ struct StepEstimate {
 
 /// Prices a step on a fabric. Throws ConfigError if an exchange has no hierarchical form. Stragglers and jitter stretch
 /// the forward and backward passes, because all workers wait for the slowest one. Jitter s stretches them by a factor
-/// of 1 + s sqrt(2 ln N), after the expected maximum of N normal variables.
+/// of 1 + s m(N), where m(N) is the expected maximum of N standard normal variables.
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
                            const CostModel& model, const StepOptions& options);
 

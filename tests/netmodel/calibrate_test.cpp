@@ -55,13 +55,13 @@ std::vector<Measurement> planted(const Cluster& truth, const std::vector<Index>&
 
 TEST_CASE("the published clusters come out of their own measurements") {
   const Fit ethernet = calibrate(kEthernet, start()).front();
-  CHECK(ethernet.cluster.all_reduce == Selection::nccl);  // as the start says: by its rule, these are rings
+  CHECK(ethernet.cluster.all_reduce == Selection::ring);  // on two nodes too, where NCCL would use a tree on NVLink
   CHECK(ethernet.worst < 0.04);
   CHECK(ethernet.worst_left_out < 0.06);
   CHECK(ethernet.cluster.gpu_link.effective.value == Approx(4.25e9).epsilon(0.02));
   const Fit infiniband = calibrate(kInfiniband, start()).front();
-  CHECK(infiniband.worst < 0.08);
-  CHECK(infiniband.cluster.all_reduce != Selection::nccl);  // whose rings do not fit
+  CHECK(infiniband.worst < 0.085);
+  CHECK(infiniband.cluster.all_reduce == Selection::nccl);  // a tree on two nodes, rings on more
   CHECK(fit_selection(kInfiniband, start(), Selection::ring).worst > 0.2);
   const Fit hierarchical = fit_selection(kInfiniband, start(), Selection::hierarchical);
   CHECK(hierarchical.worst < 0.08);

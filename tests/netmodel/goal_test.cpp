@@ -11,22 +11,22 @@ using namespace onebit;
 using namespace onebit::tests;
 
 TEST_CASE("a schedule of two ranks, by hand") {
-  Cluster cluster = round_cluster();
-  cluster.gpu = "v100";
-  const Fabric fabric(cluster, 2);
+  const Fabric fabric(round_cluster(), 2);
   const Plan ring = plan(request(Collective::all_reduce, Algorithm::ring, 2000), fabric);
   std::ostringstream out;
-  write_goal(out, {&ring, 1}, Seconds(1e-3), fabric);
+  write_goal(out, {&ring, 1}, Seconds(1e-3), Seconds(2e-6), fabric);
   CHECK(out.str() ==
         "num_ranks 2\n"
         "\nrank 0 {\nl1: calc 1000000\n"
         "l2: send 1000b to 1 tag 0\nl2 requires l1\nl3: recv 1000b from 1 tag 0\nl3 requires l1\n"
-        "l4: calc 5\nl4 requires l2\nl4 requires l3\n"
-        "l5: send 1000b to 1 tag 1\nl5 requires l4\nl6: recv 1000b from 1 tag 1\nl6 requires l4\n}\n"
+        "l4: send 1000b to 1 tag 1\nl4 requires l2\nl4 requires l3\n"
+        "l5: recv 1000b from 1 tag 1\nl5 requires l2\nl5 requires l3\n"
+        "l6: calc 2000\nl6 requires l4\nl6 requires l5\n}\n"
         "\nrank 1 {\nl1: calc 1000000\n"
         "l2: recv 1000b from 0 tag 0\nl2 requires l1\nl3: send 1000b to 0 tag 0\nl3 requires l1\n"
-        "l4: calc 5\nl4 requires l2\nl4 requires l3\n"
-        "l5: recv 1000b from 0 tag 1\nl5 requires l4\nl6: send 1000b to 0 tag 1\nl6 requires l4\n}\n");
+        "l4: recv 1000b from 0 tag 1\nl4 requires l2\nl4 requires l3\n"
+        "l5: send 1000b to 0 tag 1\nl5 requires l2\nl5 requires l3\n"
+        "l6: calc 2000\nl6 requires l4\nl6 requires l5\n}\n");
 }
 
 TEST_CASE("every message of a schedule is sent once and received once") {
@@ -35,7 +35,7 @@ TEST_CASE("every message of a schedule is sent once and received once") {
     const Fabric fabric(round_cluster(2), 6);
     const Plan all = plan(request(entry.collective, entry.algorithm, 1e6), fabric);
     std::ostringstream out;
-    write_goal(out, {&all, 1}, Seconds(0), fabric);
+    write_goal(out, {&all, 1}, Seconds(0), Seconds(0), fabric);
     std::map<std::string, int> open;
     std::istringstream lines(out.str());
     std::string rank;

@@ -7,14 +7,15 @@ namespace onebit::tests {
 
 using namespace netmodel;
 
-/// Returns a cluster with round numbers: an effective 1 GB/s of a nominal 2 on the network, 10 GB/s of 20 in a node, no
-/// time for sums.
+/// Returns a cluster with round numbers: an effective 1 GB/s of a nominal 2 on the network, 10 GB/s of 20 in a node,
+/// half of that for sums by the switch.
 inline Cluster round_cluster(Index gpus_per_node = 1) {
   Cluster cluster;
   cluster.name = "round";
   cluster.gpus_per_node = gpus_per_node;
   cluster.nic = {.nominal = BytesPerSecond(2e9), .effective = BytesPerSecond(1e9), .latency = Seconds(1e-3)};
   cluster.gpu_link = {.nominal = BytesPerSecond(2e10), .effective = BytesPerSecond(1e10), .latency = Seconds(1e-4)};
+  cluster.nvls = 0.5;
   return cluster;
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("the slowest node keeps all others waiting") {
   cluster.stragglers = {{2, 1.5}, {7, 9}};  // node 7 does not exist
   CHECK(step() == Approx(4.5));
   cluster.jitter = 0.1;
-  CHECK(step() == Approx(4.5 * (1 + 0.1 * std::sqrt(2 * std::log(8.0)))));
+  CHECK(step() == Approx(4.5 * (1 + 0.1 * 1.42360)));  // the expected maximum of 8 normal variables
 }
 
 TEST_CASE("times of a workload follow batch, accumulation and GPU") {

@@ -7,8 +7,7 @@ extern "C" {
 struct OnebitSimgridPhase {
   long long repeat;
   long long first_flow, flows;  ///< index of its first flow in OnebitSimgridProblem::flow, and number of its flows
-  double pause;                 ///< seconds that every rank waits before each run, in addition to the links' latency
-  double sums;                  ///< seconds that every rank computes sums after each run
+  double latency;               ///< seconds that every rank waits before each run
 };
 
 struct OnebitSimgridFlow {
@@ -19,9 +18,11 @@ struct OnebitSimgridFlow {
 /// A plan on a fabric, in seconds, bytes and bytes per second.
 struct OnebitSimgridProblem {
   long long ranks, width;  ///< number of GPUs in total, and per node
-  double gpu_rate, gpu_latency, nic_latency, core_rate;
-  double stream_cap;        ///< maximum rate of a flow between nodes; 0: no limit
-  const double* nic_rates;  ///< [ranks / width]: rate of each node's network link
+  double gpu_rate;
+  long long nodes_per_leaf;  ///< number of nodes under a leaf switch; 0: leaf switches limit nothing
+  double leaf_rate;          ///< rate of a leaf switch's uplinks
+  double stream_cap;         ///< maximum rate of a flow between nodes; 0: no limit
+  const double* nic_rates;   ///< [ranks / width]: rate of each node's network link
   long long phases;
   const OnebitSimgridPhase* phase;
   const OnebitSimgridFlow* flow;

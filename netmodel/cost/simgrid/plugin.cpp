@@ -28,12 +28,11 @@ namespace {
 namespace sg4 = simgrid::s4u;
 using Problem = OnebitSimgridProblem;
 
-/// Every GPU and every node has a link in each direction; flows between nodes also go through the core. Latencies
-/// belong to separate links, which are never full.
+/// Every GPU, node and leaf switch has a link in each direction. Flows between nodes pass the nodes' links, those
+/// between leaf switches also the uplinks. Latencies are pauses of the ranks, not of the links.
 class Platform {
  public:
   explicit Platform(const Problem& problem) : problem_(problem), zone_(sg4::create_full_zone("cluster")) {
-    constexpr double never_full = 1e15;
     for (long long rank = 0; rank < problem.ranks; ++rank) {
       hosts.push_back(zone_->create_host("gpu" + std::to_string(rank), 1e9));
       gpus_.push_back(link("gpulink" + std::to_string(rank), problem.gpu_rate));
@@ -41,10 +40,9 @@ class Platform {
     for (long long node = 0; node < problem.ranks / problem.width; ++node) {
       nics_.push_back(link("nic" + std::to_string(node), problem.nic_rates[node]));
     }
-    core_ = zone_->create_link("core", problem.core_rate)->seal();
-    inside_ = zone_->create_link("inside", never_full)->set_latency(problem.gpu_latency);
-    between_ = zone_->create_link("between", never_full)->set_latency(problem.nic_latency);
-    for (auto* latency : {inside_, between_}) latency->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE)->seal();
+    for (long long leaf = 0; leaf < leaves(); ++leaf) {
+      leaves_.push_back(link("leaf" + std::to_string(leaf), problem.leaf_rate));
+    }
     std::set<std::pair<long long, long long>> pairs;
     for (long long p = 0; p < problem.phases; ++p) {
       for (long long f = 0; f < problem.phase[p].flows; ++f) {
@@ -69,10 +67,10 @@ class Platform {
   void add_route(long long from, long long to) {
     const long long source = from / problem_.width, target = to / problem_.width;
     std::vector<const sg4::Link*> links = {at(gpus_, from).out, at(gpus_, to).in};
-    if (source == target) {
-      links.push_back(inside_);
-    } else {
-      links.insert(links.end(), {at(nics_, source).out, core_, at(nics_, target).in, between_});
+    if (source != target) links.insert(links.end(), {at(nics_, source).out, at(nics_, target).in});
+    if (!leaves_.empty() && source / problem_.nodes_per_leaf != target / problem_.nodes_per_leaf) {
+      links.push_back(at(leaves_, source / problem_.nodes_per_leaf).out);
+      links.push_back(at(leaves_, target / problem_.nodes_per_leaf).in);
     }
     zone_->add_route(at(hosts, from)->get_netpoint(), at(hosts, to)->get_netpoint(), nullptr, nullptr,
                      {links.begin(), links.end()}, false);
@@ -83,10 +81,14 @@ class Platform {
     return items[static_cast<std::size_t>(i)];
   }
 
+  long long leaves() const {
+    const long long nodes = problem_.ranks / problem_.width, each = problem_.nodes_per_leaf;
+    return each == 0 ? 0 : (nodes + each - 1) / each;
+  }
+
   const Problem& problem_;
   sg4::NetZone* zone_;
-  std::vector<Duplex> gpus_, nics_;
-  sg4::Link *core_, *inside_, *between_;
+  std::vector<Duplex> gpus_, nics_, leaves_;
 };
 
 /// Flows that one rank sends and receives in a phase.
@@ -100,7 +102,7 @@ void be_rank(const Problem& problem, const std::vector<Part>& parts) {
     const OnebitSimgridPhase& phase = problem.phase[p];
     const Part& part = parts[static_cast<std::size_t>(p)];
     for (long long run = 0; run < phase.repeat; ++run) {
-      if (phase.pause > 0) sg4::this_actor::sleep_for(phase.pause);
+      if (phase.latency > 0) sg4::this_actor::sleep_for(phase.latency);
       std::vector<sg4::CommPtr> all;
       const auto mailbox = [](const OnebitSimgridFlow* flow) {
         return sg4::Mailbox::by_name(std::to_string(flow->from) + ">" + std::to_string(flow->to));
@@ -116,7 +118,6 @@ void be_rank(const Problem& problem, const std::vector<Part>& parts) {
         all.push_back(send->start());
       }
       sg4::Comm::wait_all(all);
-      if (phase.sums > 0) sg4::this_actor::sleep_for(phase.sums);
     }
   }
 }

@@ -36,15 +36,11 @@ OnebitSimgridRun* load() {
       "install SimGrid (Debian: libsimgrid-dev) and build onebit again, or set ONEBIT_SIMGRID to the plugin's path");
 }
 
-/// Returns the latency of a phase in addition to that of its links.
-double pause_of(const Phase& phase, const Fabric& fabric) {
+/// Returns the latency of one run of a phase.
+double latency_of(const Phase& phase, const Fabric& fabric) {
   Plan once{{}, {phase}};
   once.phases.front().repeat = 1;
-  bool crosses = false;
-  for_each_flow(phase, fabric,
-                [&](Index from, Index to, double) { crosses = crosses || fabric.node(from) != fabric.node(to); });
-  const LinkSpec& link = crosses ? fabric.cluster().nic : fabric.cluster().gpu_link;
-  return std::max(0.0, (LinkLoad().cost(once, fabric).latency - link.latency).value);
+  return LinkLoad().cost(once, fabric).latency.value;
 }
 
 }  // namespace
@@ -64,17 +60,15 @@ Estimate SimGrid::cost(const Plan& plan, const Fabric& fabric) const {
       check_flows(static_cast<Index>(flows.size()) + 1, "simgrid");
       flows.push_back({from, to, bytes / phase.link_efficiency});
     });
-    phases.push_back({phase.repeat, first, static_cast<long long>(flows.size()) - first, pause_of(phase, fabric),
-                      phase.reduced.value * fabric.seconds_per_reduced_byte()});
+    phases.push_back({phase.repeat, first, static_cast<long long>(flows.size()) - first, latency_of(phase, fabric)});
   }
   if (flows.empty()) return estimate;
   const Cluster& cluster = fabric.cluster();
   const OnebitSimgridProblem problem{fabric.ranks(),
                                      fabric.width(),
                                      cluster.gpu_link.effective.value,
-                                     cluster.gpu_link.latency.value,
-                                     cluster.nic.latency.value,
-                                     fabric.core_rate().value,
+                                     fabric.leaves() > 0 ? cluster.nodes_per_leaf : 0,
+                                     fabric.leaf_rate().value,
                                      cluster.nic.stream_cap.value,
                                      rates.data(),
                                      static_cast<long long>(phases.size()),
@@ -84,7 +78,7 @@ Estimate SimGrid::cost(const Plan& plan, const Fabric& fabric) const {
   if (run(&problem, &estimate.total.value, message, sizeof(message)) != 0) {
     throw Error("SimGrid failed: " + std::string(message), "cluster " + cluster.name);
   }
-  estimate.bandwidth = estimate.total - estimate.latency - estimate.reduction;
+  estimate.bandwidth = estimate.total - estimate.latency;
   return estimate;
 }
 

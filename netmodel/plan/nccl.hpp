@@ -1,0 +1,38 @@
+#pragma once
+// NCCL's tuning constants: what its protocols cost, after src/graph/tuning.cc of NCCL 2.30.
+
+#include "netmodel/plan/plan.hpp"
+
+namespace onebit::netmodel {
+
+/// Costs of one call of an algorithm with a protocol.
+struct CallCosts {
+  Seconds base;           ///< time of a call before its first step
+  Seconds gpu_hop;        ///< latency of a step within a node
+  Seconds network_hop;    ///< latency of a step between nodes
+  double rate_share = 1;  ///< share of a link's rate that the protocol carries as payload
+  double correction = 1;  ///< share of that rate that trees reach at this size
+};
+
+/// Returns the costs on a fabric. NCCL's latencies hold for a cluster whose links have the latencies of its table,
+/// 3.4 us on NVLink, 5.7 us on PCIe and 14 us on the network (a ring's step with the protocol Simple). On another
+/// cluster, latencies inside a node are scaled. Between nodes, the excess over 14 us is added: whole with Simple, whose
+/// messages cross the network twice (data and flush), and half with LL and LL128; below 14 us latencies are scaled too.
+/// Algorithms that are not NCCL's take a ring's latencies. The corrections are NCCL's for trees, by powers of two;
+/// NVLS, for which NCCL has none, is given those of Simple, which fit eight H200s (docs/price-measured.md).
+CallCosts call_costs(const Request& request, const Fabric& fabric);
+
+/// Returns the time that NCCL's tuner predicts for a ring, a tree or an NVLS algorithm from nominal rates: base latency
+/// + hops + bytes / bandwidth; between nodes, the latency of a ring's all-reduce with Simple counts 1.4 times. On two
+/// nodes with NVLink, the bandwidth of trees is that of the nodes' inside; PCIe is no faster path than the network's.
+/// Deviations from NCCL: as many channels as fill the links; no CollNet or PAT; no limits per channel.
+Seconds nccl_time(const Request& request, const Fabric& fabric);
+
+/// Returns the protocol for which nccl_time() is the smallest; Simple for algorithms that are not NCCL's.
+Protocol best_protocol(Request request, const Fabric& fabric);
+
+/// Whether NCCL has this algorithm on this fabric: rings and trees everywhere, NVLS where three or more GPUs of a node
+/// are joined by a switch that can add.
+bool nccl_has(Algorithm algorithm, const Fabric& fabric);
+
+}  // namespace onebit::netmodel

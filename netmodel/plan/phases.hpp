@@ -1,0 +1,37 @@
+#pragma once
+// Phases that plans share. For the planners in this folder.
+
+#include <vector>
+
+#include "netmodel/plan/nccl.hpp"
+#include "netmodel/plan/plan.hpp"
+
+namespace onebit::netmodel {
+
+using Phases = std::vector<Phase>;
+
+inline double as_double(Index value) {
+  return static_cast<double>(value);
+}
+
+/// Returns the latency of one step: the network's if it leaves a node, else that of the GPUs' links.
+Seconds hop(const Request& request, const Fabric& fabric, bool leaves_node);
+
+/// Returns a phase that takes one step's latency.
+Phase step(const Request& request, const Fabric& fabric, Scope scope);
+
+/// Every rank sends a block of this size to the next rank, n - 1 times. A block passes all connections of the ring but
+/// one, which is one that leaves a node.
+Phase round_ring(const Request& request, const Fabric& fabric, Scope scope, Bytes block);
+
+/// Returns the payload divided by the number of ranks that exchange with each other.
+Bytes share(const Request& request, const Fabric& fabric);
+
+Phases ring_all_reduce(const Request& request, const Fabric& fabric);
+Phases hierarchical(const Request& request, const Fabric& fabric);
+Phases double_tree(const Request& request, const Fabric& fabric);
+Phases halving(const Request& request, const Fabric& fabric);
+Phases leader(const Request& request, const Fabric& fabric);
+Phases nvls(const Request& request, const Fabric& fabric);
+
+}  // namespace onebit::netmodel

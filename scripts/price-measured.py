@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Compares predictions of `onebit price` with published measurements.
+
+    price-measured.py PROGRAM [--shared FOLDER] [--check PAGE]
+
+Prices every row of docs/measurements/collectives.csv and, if the folder holds network/measured.json, every command of
+that file, and prints the tables of docs/price-measured.md. With --check, compares them with the page instead, and the
+exit status is 1 if they differ.
+"""
+import argparse
+import csv
+import difflib
+import json
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LONG = 4e-3  # seconds; shorter collectives are dominated by latencies
+
+# Presets that describe the machine of a command in measured.json.
+PRESETS = {
+    "--cluster roce100 --cluster.gpu-link nvlink3 --cluster.gpu a100 --cluster.nic.nominal 50GB/s "
+    "--cluster.nic.effective 46GB/s": "--cluster aws-p4d",
+    "--cluster ib200 --cluster.gpu-link nvlink4 --cluster.gpu h100 --cluster.nic.nominal 200GB/s "
+    "--cluster.nic.effective 188GB/s": "--cluster gcp-a3-mega",
+    "--cluster ib200 --cluster.gpu-link nvlink3 --cluster.gpu a100 --cluster.nic.nominal 200GB/s "
+    "--cluster.nic.effective 188GB/s": "--cluster dgx-a100",
+}
+
+
+def price(program, arguments):
+    done = subprocess.run([program, "price", "--json", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(arguments)}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def percent(error):
+    return f"{100 * error:+.1f}%"
+
+
+def collectives(program):
+    """Rows of collectives.csv, each with its error."""
+    with open(ROOT / "docs/measurements/collectives.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["cluster"], row["options"], row["gpus"], row["collective"]), []).append(row)
+    for (cluster, options, gpus, collective), members in groups.items():
+        sizes = sorted({int(row["bytes"]) for row in members})
+        told = price(program, ["--collective", collective, "--bytes", ",".join(map(str, sizes)), "--cluster", cluster,
+                               "--workers", gpus, *shlex.split(options)])
+        seconds = {int(size["bytes"]): size["seconds"] for size in told["sizes"]}
+        for row in members:
+            row["error"] = seconds[int(row["bytes"])] / float(row["seconds"]) - 1
+    return rows
+
+
+def worst(errors):
+    return percent(max(errors, key=abs)) if errors else "-"
+
+
+def spread(errors):
+    return f"{100 * statistics.median(map(abs, errors)):.1f}%" if errors else "-"
+
+
+def machines_table(rows):
+    yield "| machine | preset | GPUs | collective | rows | 4 ms and longer: median, worst | shorter: median, worst |"
+    yield "|---|---|---|---|---|---|---|"
+    groups = {}
+    for row in rows:
+        mark = " *" if row["sets_a_preset"] == "yes" else ""
+        groups.setdefault((row["machine"] + mark, row["cluster"], row["gpus"], row["collective"]), []).append(row)
+    for (machine, cluster, gpus, collective), members in sorted(groups.items(), key=lambda item: (item[0][1], item[0])):
+        long = [row["error"] for row in members if float(row["seconds"]) >= LONG]
+        short = [row["error"] for row in members if float(row["seconds"]) < LONG]
+        yield (f"| {machine} | `{cluster}` | {gpus} | {collective} | {len(members)} | {spread(long)}, {worst(long)} | "
+               f"{spread(short)}, {worst(short)} |")
+
+
+def summary_table(rows):
+    yield "| rows | number | median | 90% are within | worst |"
+    yield "|---|---|---|---|---|"
+    for collective in ("all-reduce", "all-gather", "reduce-scatter", "all-to-all"):
+        for sets, machines in (("yes", "machines that set a preset"), ("no", "other machines")):
+            for long in (True, False):
+                errors = sorted((row["error"] for row in rows if row["collective"] == collective
+                                 and row["sets_a_preset"] == sets and (float(row["seconds"]) >= LONG) == long), key=abs)
+                if errors:
+                    yield (f"| {collective}, {'4 ms and longer' if long else 'shorter'}, {machines} | {len(errors)} | "
+                           f"{spread(errors)} | {100 * abs(errors[int(0.9 * (len(errors) - 1))]):.1f}% | "
+                           f"{worst(errors)} |")
+
+
+def command_of(row):
+    command = row["example_command"]
+    for options, preset in PRESETS.items():
+        command = command.replace(options, preset)
+    return [word for word in shlex.split(command)[2:] if word != "--json"]
+
+
+def value_at(told, path):
+    for name in path.split("."):
+        told = told[name]
+    return told
+
+
+def commands_table(program, rows):
+    yield "| measurement | measured | predicted | error of the time | guessed |"
+    yield "|---|---|---|---|---|"
+    kept = {"all rows": [], "nothing guessed": []}
+    for row in rows:
+        predicted, measured = value_at(price(program, command_of(row)), row["what"]), row["measured"]
+        error = predicted / measured - 1 if row["unit"] == "s" else measured / predicted - 1
+        guess = row["parameters_that_had_to_be_guessed"]
+        kept["all rows"].append(error)
+        if guess.startswith("nothing guessed"):
+            kept["nothing guessed"].append(error)
+        command = " ".join(command_of(row))
+        yield (f"| {row['source']}: `{command}` | {measured:.4g} {row['unit']} | {predicted:.4g} | {percent(error)} | "
+               f"{'' if guess.startswith('nothing guessed') else guess} |")
+    for name, errors in kept.items():
+        yield f"| **{name}**: {len(errors)} | | | median {spread(errors)}, worst {worst(errors)} | |"
+
+
+def page(program, shared):
+    rows = collectives(program)
+    yield "## Collectives\n"
+    yield from summary_table(rows)
+    yield ""
+    yield from machines_table(rows)
+    measured = pathlib.Path(shared) / "data/network/measured.json"
+    if measured.exists():
+        yield "\n## Steps and collectives with their commands\n"
+        yield from commands_table(program, json.loads(measured.read_text(encoding="utf-8")))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--shared", default=ROOT.parent / "shared")
+    parser.add_argument("--check")
+    args = parser.parse_args()
+    text = "\n".join(page(args.program, args.shared))
+    if not args.check:
+        print(text)
+        return
+    held = pathlib.Path(args.check).read_text(encoding="utf-8")
+    here = held[held.index("## Collectives"):].rstrip("\n")
+    if "## Steps and" not in text:
+        here = here.split("\n\n## Steps and")[0]
+    if here != text:
+        print("\n".join(difflib.unified_diff(here.split("\n"), text.split("\n"), "page", "now", lineterm="")))
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
