@@ -330,3 +330,40 @@ TEST_CASE("price: bad clusters and options are refused in one line") {
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   }
 }
+
+TEST_CASE("price: a collective in the columns of nccl-tests") {
+  const Folder folder;
+  const Arguments gather = {"price",     "--collective", "all-gather", "--bytes", "1GB",
+                            "--cluster", "eth10",        "--workers",  "4"};
+  const Outcome json = run_onebit(folder, joined(gather, {"--json"}));
+  CAPTURE(json.out, json.err);
+  CHECK(json.status == 0);
+  CHECK(json.err.empty());
+  // 3 blocks of a quarter of the result, 35 us each, and 8.4 us at the beginning
+  const double seconds = 8.4e-6 + 3 * (35e-6 + 0.25e9 / 1.1e9);
+  CHECK(json_number(json.out, "seconds") == Approx(seconds));
+  CHECK(json_number(json.out, "busbw_bytes_per_second") == Approx(0.75e9 / seconds));
+  CHECK_THAT(run_onebit(folder, gather).out, Contains("busbw GB/s") && Contains("Simple"));
+  const auto refused = [&](const Arguments& more, const std::string& what) {
+    const Outcome run = run_onebit(folder, joined({"price", "--collective", "all-reduce", "--cluster", "eth10"}, more));
+    CAPTURE(run.err);
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, Contains(what));
+  };
+  refused({"--workers", "4"}, "give --bytes");
+  refused({"--bytes", "1MB"}, "give --workers");
+  refused({"--bytes", "1MB", "--workers", "4", "--workload", "bert-large"}, "cannot be combined with --collective");
+  refused({"--bytes", "1MB", "--workers", "4", "--optimizer", "adam"}, "cannot be combined with --collective");
+}
+
+TEST_CASE("price: the page of measurements holds what the program predicts") {
+  const std::string python = find_python("json");
+  ONEBIT_SKIP_UNLESS(!python.empty(), "python3", "no python3");
+  const Folder folder;
+  Process process(folder / "", {python, "-B", source_path("scripts/price-measured.py"), ONEBIT_PROGRAM, "--shared",
+                                shared_path(""), "--check", source_path("docs/price-measured.md")});
+  process.poll([&] { return !process.running(); }, std::chrono::minutes(5));
+  const Outcome run = process.finish();
+  CAPTURE(run.out, run.err);
+  CHECK(run.status == 0);
+}
