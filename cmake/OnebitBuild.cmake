@@ -115,7 +115,7 @@ function(onebit_room name)
   if(ROOM_NO_SPEED)
     target_compile_options(onebit_${name} PRIVATE ${ONEBIT_NO_SPEED})
   endif()
-    # One precompiled header for each level of optimisation, because gcc takes the header's level for that of the file.
+    # One precompiled header for each level of optimisation, because gcc compiles the file at the header's level.
   if((name STREQUAL "analysis" AND NOT ROOM_NO_SPEED) OR (name STREQUAL "device" AND ROOM_NO_SPEED))
     message(FATAL_ERROR "rooms with NO_SPEED reuse the precompiled header of analysis, all others that of device")
   endif()

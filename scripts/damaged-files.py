@@ -8,7 +8,7 @@ B-trees, object headers, chunk indexes) have other values. Where a structure has
 is the seal of a checkpoint, so that the damage gets past them. Each outcome is one of
 
     read      exit status 0
-    refused   another exit status and one line of error
+    refused   another exit status and a one-line error message
     bad       anything else: a death by a signal, more than --seconds, 1 GB of memory or more, or several lines. The
               files are kept in FOLDER/bad, and the exit status of this script is 1
 

@@ -200,7 +200,7 @@ def families():
         "published: raw ratio": {f"{t}": sustained("raw", t, 0) for t in thresholds},
         "corrected ratio, l1": {f"{t}, dwell {d} lag": corrected[t][d] for t in thresholds for d in dwells},
         "corrected ratio, l2": {f"{t}, dwell {d} lag": sustained("l2", t, d) for t in thresholds for d in dwells},
-        "least ratio of a tensor": {f"{t}": (lambda run, t=t: run.stays(run.rows, run.tensor >= t, 1)) for t in thresholds},
+        "smallest ratio of a tensor": {f"{t}": (lambda run, t=t: run.stays(run.rows, run.tensor >= t, 1)) for t in thresholds},
         "drift of rates over a lag": {f"{x}": below("probes", "drift", x) for x in (1, 0.5, 0.2, 0.1, 0.05)},
         "coordinates that moved": {f"{x}": below("probes", "moved", x) for x in (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)},
         "longest step of one bit": {f"{x}": below("rows", "longest", x) for x in (10000, 1000, 300, 100, 30, 10)},

@@ -5,7 +5,7 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
 
-cpu_minutes=17 # processor time of the release build, with nvcc
+cpu_minutes=17 # CPU time of the release build, with nvcc
 
 say "installing packages where they are missing"
 ensure_packages "${build_packages[@]}"

@@ -37,7 +37,7 @@ skip() {
   fi
 }
 
-# Sets cpu: the seconds of processor time that the children of this script have used so far.
+# Sets cpu: the seconds of CPU time that the children of this script have used so far.
 read_cpu() {
   local um us sm ss
   mkdir -p build
@@ -46,7 +46,7 @@ read_cpu() {
   cpu=$((um * 60 + ${us%.*} + sm * 60 + ${ss%.*}))
 }
 
-# timed NAME COMMAND...: records the wall and processor time of the command, and returns its status
+# timed NAME COMMAND...: records the wall and CPU time of the command, and returns its status
 timed() {
   local name=$1 status=0 wall=$SECONDS cpu before
   read_cpu

@@ -67,10 +67,10 @@ struct ArmFigures {
   TargetCost to_target;
 };
 
-/// The figures of several arms, whose runs share one computing time where they compute the same gradients.
+/// The figures of several arms, whose runs share one compute time where they compute the same gradients.
 struct PricedArms {
   std::vector<ArmFigures> arms;           ///< in the order given
-  std::vector<ComputingGroup> computing;  ///< the computing times used, unless the rules give the passes' times
+  std::vector<ComputingGroup> computing;  ///< the compute times used, unless the rules give the passes' times
 };
 
 /// Computes the figures of arms and their times on clusters with distinct names; `target` is the loss to reach, or NaN.

@@ -29,7 +29,7 @@ struct Comparison {
   /// it.
   double target = std::numeric_limits<double>::quiet_NaN();
   std::vector<ArmFigures> arms;  ///< figures of the arms, in the given order
-  /// The computing times used, where the rules give neither a workload nor both passes.
+  /// The compute times used, where the rules give neither a workload nor both passes.
   std::vector<ComputingGroup> computing;
   std::vector<RateGrid> grids;
   /// Verdicts on every grid at its best rate, against its reference (references_of). The seeds that judge the best

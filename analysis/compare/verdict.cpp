@@ -28,10 +28,14 @@ std::string level_text(double level) {
   return figure(100 - left, 8) + "%";
 }
 
-std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
+std::string numbers_text(const std::vector<std::uint32_t>& seeds) {
   std::vector<std::string> words;
   for (std::uint32_t seed : seeds) words.push_back(std::to_string(seed));
-  return (seeds.size() == 1 ? "seed " : "seeds ") + join(words, ", ");
+  return join(words, ", ");
+}
+
+std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
+  return (seeds.size() == 1 ? "seed " : "seeds ") + numbers_text(seeds);
 }
 
 const Run* finished_run(const Arm& arm, std::uint32_t seed) {
@@ -86,7 +90,9 @@ std::string scarcity(const Verdict& verdict) {
 std::string divergence_of(const Arm& arm) {
   const std::vector<std::uint32_t> seeds = seeds_with(arm, Outcome::diverged);
   if (seeds.empty()) return "";
-  return arm.name + " diverged with " + seeds_text(seeds) + " of " + std::to_string(arm.runs.size());
+  const std::size_t runs = arm.runs.size();
+  return arm.name + " diverged on " + std::to_string(seeds.size()) + " of " + std::to_string(runs) +
+         (runs == 1 ? " seed (" : " seeds (") + numbers_text(seeds) + ")";
 }
 
 std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdict) {

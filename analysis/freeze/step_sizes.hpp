@@ -15,7 +15,7 @@ namespace onebit::analysis {
 struct TensorSteps {
   std::string name;
   Index size = 0;
-  std::vector<double> longest;  ///< [steps]: length with the least d
+  std::vector<double> longest;  ///< [steps]: length with the smallest d
   std::vector<double> high;     ///< [steps]: length that a hundredth of the coordinates exceeds
   std::vector<double> typical;  ///< [steps]: length with the median d
 };

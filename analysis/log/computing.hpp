@@ -1,5 +1,5 @@
 #pragma once
-// One computing time for all runs that compute the same gradients, so that timing noise does not rank the arms.
+// One compute time for all runs that compute the same gradients, so that timing noise does not rank the arms.
 
 #include <map>
 #include <span>
@@ -14,7 +14,7 @@ namespace onebit::analysis {
 /// gradients that each worker computes from its batch. Machines, devices, seeds and optimizers may differ.
 struct ComputingGroup {
   std::vector<std::string> arms;  ///< names of the arms, each once
-  Index runs = 0;                 ///< number of runs whose logs record a computing time
+  Index runs = 0;                 ///< number of runs whose logs record a compute time
   /// Median over the runs of Summary::compute_seconds, for one worker's step; 0 where no run records it.
   double seconds = 0;
 };
@@ -27,7 +27,7 @@ class SharedComputing {
   };
   explicit SharedComputing(std::span<const NamedRun> runs);
 
-  /// Returns the size of one of the runs, with the computing time of its group.
+  /// Returns the size of one of the runs, with the compute time of its group.
   RunSize size_of(const Summary& run) const;
   /// Returns the groups in the order of their first runs.
   const std::vector<ComputingGroup>& groups() const { return groups_; }

@@ -60,7 +60,7 @@ struct Summary {
   double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();  ///< bytes of dense fp16 all-reduces / bytes
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
   double wall_seconds = 0;  ///< wall time of all steps
-  /// Computing time of one worker's step: this machine's time divided by the workers, median over the rows of /steps.
+  /// Compute time of one worker's step: this machine's time divided by the workers, median over the rows of /steps.
   double compute_seconds = std::numeric_limits<double>::quiet_NaN();
   std::vector<CommunicationTime> communication;  ///< communication times, one entry per requested cluster
 };
@@ -81,7 +81,7 @@ Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& excha
                   std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model = netmodel::LinkLoad(),
                   const PriceRules& rules = {});
 
-/// Returns the size of a run with its own computing time, which it shares with no other run.
+/// Returns the size of a run with its own compute time, which it shares with no other run.
 RunSize size_of(const Summary& run);
 
 /// Returns the communication times of a timeline's stages.

@@ -22,18 +22,18 @@ struct PriceRules {
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Whether these rules use the run's own computing time.
+/// Whether these rules use the run's own compute time.
 bool measures_computing(const PriceRules& rules);
 
-/// Sizes and computing time of a run, which together with its exchanges determine its seconds on a cluster.
+/// Sizes and compute time of a run, which together with its exchanges determine its seconds on a cluster.
 struct RunSize {
   Index workers = 1, parameters = 0;
   Index batch = 1;             ///< samples per worker and step
-  double compute_seconds = 0;  ///< computing time of one worker's step, used without a workload: see SharedComputing
+  double compute_seconds = 0;  ///< compute time of one worker's step, used without a workload: see SharedComputing
 };
 
 /// Throws ConfigError where the workload's number of parameters differs from the model's by more than a tenth, so that
-/// its computing times do not fit the exchanges. A workload without parameters fits every model. `where` names the log
+/// its compute times do not fit the exchanges. A workload without parameters fits every model. `where` names the log
 /// or the arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
 
@@ -41,7 +41,7 @@ void check_fits(const netmodel::Workload& workload, Index parameters, const std:
 /// time, one third of it forward.
 netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules);
 
-/// Returns the computing times on a cluster's GPUs, with the replacements that the rules give.
+/// Returns the compute times on a cluster's GPUs, with the replacements that the rules give.
 netmodel::ComputeTimes times_on(const netmodel::Cluster& cluster, const netmodel::Workload& workload, Index batch,
                                 Index accumulation, const PriceRules& rules);
 
@@ -84,7 +84,7 @@ class Timeline {
   double at(Index step) const;
   /// Returns the stages in the order of their first steps.
   const std::vector<StageTime>& stages() const { return stages_; }
-  /// Returns the source of the computing times in words.
+  /// Returns the source of the compute times in words.
   const std::string& basis() const { return basis_; }
 
  private:

@@ -94,7 +94,7 @@ std::string wait_for(pid_t child, std::chrono::milliseconds limit) {
     }
     interrupted = nanosleep(&pause, nullptr) != 0;
   }
-  if (WIFSIGNALED(status)) return "it was ended by signal " + std::to_string(WTERMSIG(status));
+  if (WIFSIGNALED(status)) return "it was killed by signal " + std::to_string(WTERMSIG(status));
   return WEXITSTATUS(status) == 0 ? "" : "it ended with status " + std::to_string(WEXITSTATUS(status));
 }
 

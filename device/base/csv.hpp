@@ -6,7 +6,7 @@
 namespace onebit {
 
 /// Returns a text as a field of a CSV file: printable(), quoted where necessary. A text that a spreadsheet would take
-/// for a formula, because it begins with = + - or @ and is no number, gets an apostrophe in front.
+/// for a formula, because it begins with = + - or @ and is not a number, is prefixed with an apostrophe.
 std::string csv_text(const std::string& text);
 
 /// Returns the printable text that csv_text has made a field of.

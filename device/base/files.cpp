@@ -46,7 +46,7 @@ void require_text(const std::string& path, std::string_view text) {
   if (there != text) throw IoError("cannot write file: it does not hold what was written", path);
 }
 
-/// Returns false, with errno set, if the system refuses to write.
+/// Returns false, with errno set, if writing fails.
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(fd, text.data(), text.size());

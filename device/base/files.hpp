@@ -31,11 +31,11 @@ class RegularFile {
   /// Size in bytes when it was opened.
   Index size() const { return size_; }
 
-  /// The first `count` bytes, or all of a shorter file. Throws ConfigError if the system refuses to read.
+  /// The first `count` bytes, or all of a shorter file. Throws ConfigError if reading fails.
   std::vector<std::uint8_t> head(Index count) const;
 
-  /// All bytes up to the current end of the file. Throws ConfigError if there are more than `limit`, if the system
-  /// refuses to read, or if the file has become shorter.
+  /// All bytes up to the current end of the file. Throws ConfigError if there are more than `limit`, if reading
+  /// fails, or if the file has become shorter.
   std::vector<std::uint8_t> all(Index limit) const;
 
  private:

@@ -43,8 +43,8 @@ struct Character {
 /// Reads the first character of a text, which must not be empty.
 Character first_character(std::string_view text);
 
-/// A text in a form that cannot control a terminal and is valid UTF-8: each byte of a control character, or of what is
-/// no character, becomes `\xNN`. The control characters in `kept` stay.
+/// A text in a form that cannot control a terminal and is valid UTF-8: each byte of a control character or of
+/// an invalid UTF-8 sequence becomes `\xNN`. The control characters in `kept` stay.
 std::string printable(std::string_view text, std::string_view kept = "");
 
 /// The name of a type as it is written in C++.

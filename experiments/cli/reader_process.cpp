@@ -35,7 +35,7 @@ constexpr int kArguments = 5;  // program, kReader, process id of the parent, sw
 /// What a reader may use.
 struct Limits {
   Index mebibytes;    ///< memory besides the program itself
-  Index cpu_seconds;  ///< computing time
+  Index cpu_seconds;  ///< CPU time
   Index seconds;      ///< time, also while the machine is busy with other things
 };
 
@@ -140,10 +140,13 @@ int status_of(pid_t child) {
 std::string why_not(int status, const std::string& said, const Limits& limits) {
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGXCPU)
-    return "HDF5 did not finish reading it within " + std::to_string(limits.cpu_seconds) + " s of processor time";
-  if (signal != 0) return "HDF5 was ended by signal " + std::to_string(signal) + " while reading it";
+    return "HDF5 did not finish reading it within " + std::to_string(limits.cpu_seconds) + " s of CPU time";
+  if (signal != 0) {
+    return "the process that checks it was killed by signal " + std::to_string(signal) + " while HDF5 was reading it";
+  }
   if (!said.empty() || WEXITSTATUS(status) == 0) return said;
-  return "HDF5 ended with status " + std::to_string(WEXITSTATUS(status)) + " while reading it";
+  return "the process that checks it ended with status " + std::to_string(WEXITSTATUS(status)) +
+         " while HDF5 was reading it";
 }
 
 std::string check_in_reader(const std::string& path, bool swmr) {
@@ -156,7 +159,7 @@ std::string check_in_reader(const std::string& path, bool swmr) {
   if (!ended) kill(child, SIGKILL);
   const int status = status_of(child);
   return ended ? why_not(status, said, limits)
-               : "HDF5 does not read it to its end in " + std::to_string(limits.seconds) + " s";
+               : "HDF5 did not finish reading it within " + std::to_string(limits.seconds) + " s";
 }
 
 void limit(int resource, Index most) {

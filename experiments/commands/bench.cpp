@@ -169,7 +169,7 @@ int bench_step_command(const Options& options, const sim::RunConfig& config) {
 
 void print_scaling(const sim::RunConfig& config, const ScalingReport& report) {
   std::cout << config.optimizer.name << " on " << config.model.name << ", " << report.global_batch
-            << " examples a step, " << config.device << ": medians of " << report.rounds << " steps\n\n";
+            << " examples per step, " << config.device << ": medians of " << report.rounds << " steps\n\n";
   Table table({"workers", "batch", "gradients", "vs 1 worker", "step", "vs 1 worker", "N x P"});
   const ScalingRow& one = report.rows.front();
   for (const ScalingRow& row : report.rows) {

@@ -83,10 +83,10 @@ void print(const Options& options, const sim::GradientTrace& trace, const CaseDe
             << " parameters\n";
   if (!options.out.empty()) std::cout << "parameters in " << options.out << "\n";
   if (options.reference.empty()) return;
-  std::cout << "worst relative difference of the displacement to " << options.reference << ": "
+  std::cout << "largest relative difference between our displacement and that of " << options.reference << ": "
             << difference_text(deviation.first) << " at step " << deviation.first.step << "\n";
   if (!deviation.has_all) return;
-  std::cout << "worst relative difference of all workers' displacements to params_all_workers: "
+  std::cout << "largest relative difference between all workers' displacements and those of params_all_workers: "
             << difference_text(deviation.all) << " at step " << deviation.all.step << "\n";
 }
 
@@ -124,7 +124,7 @@ Json to_json(const CaseRow& row) {
 }
 
 void print(const std::vector<CaseRow>& rows) {
-  Table table({"case", "optimizer", "worst difference", "at step", "all workers", "at step"}, 2);
+  Table table({"case", "optimizer", "largest difference", "at step", "all workers", "at step"}, 2);
   for (const CaseRow& row : rows) {
     if (!row.reason.empty()) continue;
     const CaseDeviation& deviation = row.deviation;
@@ -132,7 +132,7 @@ void print(const std::vector<CaseRow>& rows) {
                std::to_string(deviation.first.step), deviation.has_all ? difference_text(deviation.all) : "-",
                deviation.has_all ? std::to_string(deviation.all.step) : "-"});
   }
-  std::cout << "worst relative difference of the displacement\n";
+  std::cout << "largest relative difference between our displacement and that of the reference\n";
   table.print(std::cout);
   for (const CaseRow& row : rows) {
     if (!row.reason.empty()) std::cout << "not replayed: " << row.name << ": " << row.reason << "\n";

@@ -87,7 +87,7 @@ std::vector<TraceCheck> check_traces(const StudyInput& options) {
 
 void print(const std::vector<TraceCheck>& checks, std::ostream& out) {
   if (checks.empty()) return;
-  Table table({"trace", "case", "optimizer", "semantics", "worst difference", "reproduced"}, 4);
+  Table table({"trace", "case", "optimizer", "semantics", "largest difference", "reproduced"}, 4);
   for (const TraceCheck& check : checks) {
     table.add({check.trace, check.name, check.optimizer, check.semantics, number(check.worst, 3),
                check.reproduced() ? "yes" : ("no " + check.reason)});

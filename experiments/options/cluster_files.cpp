@@ -124,7 +124,7 @@ std::vector<Option<Cluster>> node_options() {
                       std::map<std::string, bool>{{"pairwise", true}, {"burst", false}}),
       choice<Cluster>("all-gather", "all-gather around a ring, or all messages at once",
                       ONEBIT_PLACE(direct_all_gather), std::map<std::string, bool>{{"direct", true}, {"ring", false}}),
-      field<Cluster>("jitter", "standard deviation of the computing times, as a share of their mean",
+      field<Cluster>("jitter", "standard deviation of the compute times, as a share of their mean",
                      ONEBIT_PLACE(jitter)),
   };
 }

@@ -52,7 +52,7 @@ std::vector<NamedMeasure> measures_of(const analysis::TheoryConstants& c) {
           {"delta of the servers' codec, mean", "server_delta", c.server_delta},
           {"||e|| of the workers, largest rms", "worker_error", c.worker_error},
           {"||e|| of the servers, largest", "server_error", c.server_error},
-          {"least denominator, mean", "least_denominator", c.least_denominator}};
+          {"smallest denominator, mean", "least_denominator", c.least_denominator}};
 }
 
 Table stability_table(const analysis::VarianceView& view) {
@@ -147,7 +147,7 @@ Table compression_table(const analysis::CompressionSeries& series) {
 }
 
 Table constants_table(const analysis::TheoryConstants& constants) {
-  Table table({"measured", "value", "least", "most", "known"});
+  Table table({"measured", "value", "minimum", "maximum", "known"});
   for (const NamedMeasure& row : measures_of(constants)) {
     table.add({row.name, number(row.measured.value), number(row.measured.least), number(row.measured.most),
                number(row.measured.known)});

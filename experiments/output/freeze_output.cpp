@@ -51,11 +51,11 @@ std::string headline(const FreezeAnswer& answer) {
 void print_costs(const FreezeAnswer& answer, std::ostream& out) {
   const analysis::FreezeRow& row = answer.judged.rows[0];
   Table table({"at " + row.candidate, "cost", "verdict"});
-  table.add({"the freeze", cost_text(row.freeze), verdict_text(row.freeze)});
+  table.add({"cost of the freeze", cost_text(row.freeze), verdict_text(row.freeze)});
   for (std::size_t a = 0; a < row.arms.size(); ++a) {
     const std::string arm = answer.judged.arms[a];
-    table.add({"compression in addition, " + arm, cost_text(row.arms[a].compression), ""});
-    table.add({"together, " + arm, cost_text(row.arms[a].together), verdict_text(row.arms[a].together)});
+    table.add({"additional cost of compression (" + arm + ")", cost_text(row.arms[a].compression), ""});
+    table.add({"total cost (" + arm + ")", cost_text(row.arms[a].together), verdict_text(row.arms[a].together)});
   }
   table.print(out);
 }

@@ -16,9 +16,9 @@ using analysis::ScalingPoint;
 using analysis::SpeedupCurve;
 using analysis::StagePrice;
 
-/// Returns a text such as "4 GPUs a node".
+/// Returns a text such as "4 GPUs per node".
 std::string width_text(const SpeedupCurve& curve) {
-  return std::to_string(curve.gpus_per_node) + (curve.gpus_per_node == 1 ? " GPU a node" : " GPUs a node");
+  return std::to_string(curve.gpus_per_node) + (curve.gpus_per_node == 1 ? " GPU per node" : " GPUs per node");
 }
 
 /// Formats a rate in the units in which links are sold.

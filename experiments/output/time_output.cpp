@@ -65,7 +65,7 @@ Table times_table(const std::vector<ArmFigures>& arms) {
 std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGroup>& groups) {
   std::vector<std::string> lines;
   for (const analysis::ComputingGroup& group : groups) {
-    std::string line = "computing: ";
+    std::string line = "compute: ";
     line += group.runs > 0
                 ? seconds_text(group.seconds) + " per step, one worker's share of the simulation's time, median of " +
                       std::to_string(group.runs) + (group.runs == 1 ? " run" : " runs")

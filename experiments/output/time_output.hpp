@@ -12,9 +12,9 @@ namespace onebit::experiments {
 /// Returns the seconds per step in each stage, of each arm's first run. Arms with the same times share their rows.
 /// There is at least one arm, and all have the same clusters.
 Table communication_table(const std::vector<analysis::ArmFigures>& arms);
-/// Returns the time of the whole run: computing, communication, codec and update.
+/// Returns the time of the whole run: compute, communication, codec and update.
 Table times_table(const std::vector<analysis::ArmFigures>& arms);
-/// Returns the computing times that times_table includes, one line per group.
+/// Returns the compute times that times_table includes, one line per group.
 std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGroup>& groups);
 
 /// Returns an object with one member per cluster.

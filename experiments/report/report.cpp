@@ -144,7 +144,7 @@ std::string network_html(const Report& report, const std::vector<Figure>& figure
   if (!comparison.arms.front().seconds.empty()) {
     body += html::paragraph(
                 "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
-                "run with computing, codec and update.") +
+                "run with compute, codec and update.") +
             html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
             html::list(computing_lines(comparison.computing));
   }

@@ -1,6 +1,6 @@
 #pragma once
 // The recorded results of a preset, and whether current runs agree with them. The record is the runs.csv of `compare`,
-// kept as presets/NAME.csv next to presets/NAME.ini.
+// kept in the source tree as experiments/expected/NAME.csv.
 
 #include <string>
 #include <vector>

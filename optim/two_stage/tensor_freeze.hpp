@@ -4,8 +4,8 @@
 
 namespace onebit::optim {
 
-/// Freezes the variance tensor by tensor, each when it becomes stable (freeze.scope tensor). This is ours: the papers
-/// of 1-bit Adam and the released code freeze the whole variance at once.
+/// Freezes the variance tensor by tensor, each when it becomes stable (freeze.scope tensor). This is our own
+/// extension: the 1-bit Adam paper and the released code freeze the whole variance at once.
 ///
 /// Every tensor has its own freeze policy, which watches the l1 norm of its part of the variance. The compression
 /// stage begins when the first tensor is frozen. From then on

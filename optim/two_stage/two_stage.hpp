@@ -23,7 +23,7 @@ namespace onebit::optim {
 ///
 /// AdamQuirks and TwoStageQuirks list what deepspeed semantics change.
 ///
-/// Three options are ours and off by default:
+/// Three options are our own extensions and are off by default:
 /// - variance_floor: the frozen variance is raised to this floor.
 /// - variance_refresh R: every R-th step of the compression stage is dense. Its mean gradient updates momentum and
 /// variance, and the floor is applied again; the errors of workers and servers are left unchanged. Such steps report

@@ -10,8 +10,8 @@
 
 namespace onebit::optim {
 
-/// The minimum of a frozen variance. This is ours: neither the papers of 1-bit Adam and 1-bit LAMB nor the released
-/// code have one.
+/// The minimum of a frozen variance. This is our own extension: neither the 1-bit Adam and 1-bit LAMB papers nor the
+/// released code have one.
 struct VarianceFloor {
   double value = 0;      ///< 0: no floor
   bool of_mean = false;  ///< true: value is a share of the mean over the tensor's nonzero coordinates; false: absolute

@@ -77,8 +77,8 @@ void DataSource::sample(Index step, Range workers, Index batch, Batch& out, Inde
 
 void DataSource::read(Split split, Index first, Index count, Batch& out) const {
   if (first < 0 || count < 0 || first > size(split) || count > size(split) - first) {
-    throw Error("cannot read " + std::to_string(count) + " examples from number " + std::to_string(first) +
-                    " on: the split has " + std::to_string(size(split)),
+    throw Error("cannot read " + std::to_string(count) + " examples starting at example " + std::to_string(first) +
+                    ": the split has only " + std::to_string(size(split)),
                 "DataSource::read");
   }
   resize(1, count, out);

@@ -161,7 +161,7 @@ struct DataEntry {
 std::span<const DataEntry> data_sources();
 
 /// Reads or makes the source `config.name`. Throws ConfigError for an unknown name (naming candidates), an option out
-/// of range, and input that is missing, unreadable, damaged or too large; IoError if the system refuses to map a file.
+/// of range, and input that is missing, unreadable, damaged or too large; IoError if mapping a file fails.
 std::unique_ptr<DataSource> make_data(const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -129,7 +129,7 @@ std::string WorkerSplit::describe() const {
     most = std::max(most, size(w));
   }
   return std::to_string(least) + " .. " + std::to_string(most) + " of " + std::to_string(first_.back()) +
-         " examples a worker";
+         " examples per worker";
 }
 
 WorkerSplit split_among(const std::string& rule, Index workers, Index train, std::span<const std::int32_t> labels) {

@@ -32,7 +32,7 @@ class WorkerSplit {
   /// Number of examples of a worker; 0 for iid.
   Index size(Index worker) const;
 
-  /// Describes the split, such as "2 .. 90 of 1000 examples a worker"; empty for iid.
+  /// Describes the split, such as "2 .. 90 of 1000 examples per worker"; empty for iid.
   std::string describe() const;
 
  private:

@@ -20,7 +20,7 @@ struct FileState {
   friend auto operator<=>(const FileState&, const FileState&) = default;
 };
 
-/// Returns the state of a file; nothing, with errno set, if the system does not tell.
+/// Returns the state of a file, or nullopt, with errno set, if the file cannot be examined.
 std::optional<FileState> state_of(const std::string& path);
 
 /// Whether the file exists, is not truncated, and was closed by its writer. False if the file is not HDF5.

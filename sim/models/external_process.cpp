@@ -54,7 +54,7 @@ std::string ending(int status) {
   const bool told = WIFEXITED(status) && WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + NSIG;
   if (WIFSIGNALED(status) || told) {
     const int signal = told ? WEXITSTATUS(status) - 128 : WTERMSIG(status);
-    return "was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+    return "was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
   }
   return "ended with exit status " + std::to_string(WEXITSTATUS(status));
 }

@@ -31,8 +31,9 @@ class ExternalProcess {
   void send(const std::string& line, double seconds);
 
   /// Returns the next line of the answer, without its end. Throws WorkerError if the command ended, with its exit
-  /// status and the last line of its standard error, if the time is over, or if the answer is longer than 16 MiB;
-  /// throws StopError if a stop was requested and the answer did not come soon. The command is then killed at once.
+  /// status and the last line of its standard error, if the time limit has expired, or if the answer is longer than
+  /// 16 MiB; throws StopError if a stop was requested and the answer did not arrive within the grace period. The
+  /// command is then killed at once.
   std::string receive();
 
  private:

@@ -38,7 +38,7 @@ void check(const ModelConfig& config) {
                       "the width must be a multiple of the number of heads");
   }
   if (config.layer_norm != "pre" && config.layer_norm != "post") {
-    throw ConfigError("unknown place of the layer norm", "model.layer-norm " + config.layer_norm, "pre or post");
+    throw ConfigError("unknown position of the layer norm", "model.layer-norm " + config.layer_norm, "pre or post");
   }
   if (!(config.dropout >= 0 && config.dropout < 1)) {
     throw ConfigError("option out of range", "model.dropout " + shortest(config.dropout), "at least 0 and below 1");

@@ -12,7 +12,7 @@ namespace onebit::sim {
 /// Statistics of d = sqrt(v) * correction + eps for each tensor, over its coordinates whose variance is not 0; NaN if
 /// it has no such coordinates.
 struct Denominators {
-  std::vector<double> least = {};   ///< least d of each tensor
+  std::vector<double> least = {};   ///< smallest d of each tensor
   std::vector<double> low = {};     ///< 1st percentile of d of each tensor
   std::vector<double> median = {};  ///< median of d of each tensor; the lower of two middle values
 };

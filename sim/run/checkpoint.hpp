@@ -16,7 +16,7 @@ struct RunState {
   LogRows rows;                ///< rows of the log up to the checkpoint
   double bytes = 0;            ///< bytes that one worker has sent so far
   double wall_seconds = 0;     ///< wall time of the steps since the last row of /steps
-  double compute_seconds = 0;  ///< computing time of the same steps
+  double compute_seconds = 0;  ///< compute time of the same steps
   double codec_seconds = 0;    ///< codec time of the same steps
 };
 

@@ -181,7 +181,7 @@ class Planner {
     return std::ranges::find(plan.rows, "examples", &MemoryPlan::Row::name)->bytes > 0;
   }
 
-  /// Makes the plans of all processes agree: takes the most that one of them needs and the least that one may take.
+  /// Makes the plans of all processes agree: takes the largest need and the smallest limit of any of them.
   /// Collective.
   void agree(MemoryPlan& plan) const {
     std::vector<double> own = {static_cast<double>(plan.worker_group), -static_cast<double>(plan.limit)};

@@ -18,7 +18,7 @@ class NotRepairable : public ConfigError {
 /// PATH.damaged (PATH.damaged-2 and so on if that exists). A floating-point column that cannot be read is NaN in the
 /// new log. Returns a sentence that says so, which is also an event of the new log; nothing if the log is sound. Throws
 /// NotRepairable if there is no such checkpoint, or if the header, the strings or a column of integers cannot be read;
-/// ConfigError if another program has the log open; IoError if the system refuses to read or write.
+/// ConfigError if another program has the log open; IoError if reading or writing fails.
 std::optional<std::string> repair_log(const std::string& path);
 
 }  // namespace onebit::sim

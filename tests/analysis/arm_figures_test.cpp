@@ -128,7 +128,7 @@ TEST_CASE("arm figures: runs that did not finish are counted and named, but no m
                                                            "seed 5 failed (out/5.h5)"});
 }
 
-TEST_CASE("arm figures: an arm that diverged with every seed keeps its curves") {
+TEST_CASE("arm figures: an arm that diverged on every seed keeps its curves") {
   Arm arm = two_seeds();
   for (Run& run : arm.runs) run = diverged(run);
   arm.runs.push_back(diverged(make_run({}, 3, {1})));

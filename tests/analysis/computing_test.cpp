@@ -12,7 +12,7 @@ namespace {
 
 struct Written {
   std::uint32_t seed = 1;
-  double seconds = 1;  ///< computing time of each of ten steps; the first two, a warm-up, take 100 more
+  double seconds = 1;  ///< compute time of each of ten steps; the first two, a warm-up, take 100 more
   Index every = 1;     ///< steps between rows
   Index workers = 4;
   bool compressed = false;

@@ -17,7 +17,7 @@ namespace {
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kSeeds = 5;  // the first two choose
 
-/// Dense runs that end 1 above the reference 0.5 in the mean.
+/// Dense runs that end 1 above the reference 0.5 on average.
 std::vector<DenseTrial> dense_trials() {
   std::vector<DenseTrial> dense;
   for (const double loss : {1.5, 1.6, 1.4, 1.5, 1.5})

@@ -55,7 +55,7 @@ void write_log(const std::string& path, RunStatus status) {
 /// A gigabyte a second, a millisecond a step.
 netmodel::Cluster cluster() {
   using namespace netmodel;
-  Cluster cluster = tests::round_cluster();  // 1 GB/s, 1 ms a step
+  Cluster cluster = tests::round_cluster();  // 1 GB/s, 1 ms per step
   cluster.all_reduce = Selection::ring;
   cluster.pairwise_all_to_all = true;
   return cluster;

@@ -171,16 +171,17 @@ TEST_CASE("verdict: if a run diverged, those that did not cannot judge") {
   const Verdict verdict = of(a, b);
   CHECK(verdict.judgement == Judgement::not_comparable_diverged);
   CHECK(verdict.seeds == std::vector<std::uint32_t>{1, 3});
-  CHECK_THAT(verdict.sentence, StartsWith("b and a are not comparable: b diverged with seeds 2, 4 of 4; where both "
+  CHECK_THAT(verdict.sentence, StartsWith("b and a are not comparable: b diverged on 2 of 4 seeds (2, 4); where both "
                                           "finished, final loss 50% lower (95% interval -50% to -50%"));
   CHECK(verdict.warnings == std::vector<std::string>{"b: seed 2 diverged: the loss is not finite (out/2.h5)",
                                                      "b: seed 4 diverged: the loss is not finite (out/4.h5)"});
   a.runs[0] = diverged(a.runs[0]);
-  CHECK_THAT(of(a, b).sentence, Contains("b diverged with seeds 2, 4 of 4, a diverged with seed 1 of 4; where both "
-                                         "finished, final loss 50% lower with seed 3, the only pair"));
+  CHECK_THAT(of(a, b).sentence,
+             Contains("b diverged on 2 of 4 seeds (2, 4), a diverged on 1 of 4 seeds (1); where both "
+                      "finished, final loss 50% lower with seed 3, the only pair"));
   for (Run& run : b.runs) run = diverged(run);
   CHECK_THAT(of(a, b).sentence,
-             Contains("b diverged with seeds 1, 2, 3, 4 of 4, a diverged with seed 1 of 4; learning"));
+             Contains("b diverged on 4 of 4 seeds (1, 2, 3, 4), a diverged on 1 of 4 seeds (1); learning"));
 }
 
 TEST_CASE("verdict: a run that stopped or failed is left out of the pairs and named") {

@@ -208,7 +208,7 @@ TEST_CASE("recorded start factors that do not fit are refused") {
           "q_start_tensor0 [1, 20, 3]); expected: [1, 20, 2]");
 }
 
-TEST_CASE("PowerSGD compresses what its least rate asks for, and takes no more columns than a matrix has") {
+TEST_CASE("PowerSGD compresses what its minimum rate asks for, and takes no more columns than a matrix has") {
   const std::vector<Tensor> tensors = {{"w", 12, 3}};
   const device::Shard shard = device::whole(device::Device::cpu(1), 2);
   ExchangeConfig config = power_sgd(5);

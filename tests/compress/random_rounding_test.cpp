@@ -148,7 +148,7 @@ TEST_CASE("Elias packing fits its room where every level is the largest") {
   }
 }
 
-TEST_CASE("terngrad packs five elements a byte") {
+TEST_CASE("terngrad packs five elements per byte") {
   RowCodec codec({.name = "terngrad", .clip = 0}, 7);
   const RowOutcome outcome = codec({2, -2, 0, 2, 2, -2, 0});
   CHECK(outcome.decoded == std::vector<float>{2, -2, 0, 2, 2, -2, 0});

@@ -107,8 +107,8 @@ TEST_CASE("top-k's bound is reached where all magnitudes are equal") {
   CHECK(square(codec(row).error) == Approx(0.75 * square(row)));
 }
 
-// The count that a sample's element of rank r lets through is r (n + 1) / (m + 1) in the mean: 10 * 1001 / 101.
-TEST_CASE("sampled top-k sends k elements in the mean") {
+// The count that a sample's element of rank r lets through is r (n + 1) / (m + 1) on average: 10 * 1001 / 101.
+TEST_CASE("sampled top-k sends k elements on average") {
   RowCodec codec({.name = "top-k-sampled", .k = 100, .sample = 0.1}, 1000);
   const std::vector<float> row = oracle::normals(1000, 7);
   double mean = 0;

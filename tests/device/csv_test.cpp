@@ -4,7 +4,7 @@
 
 using namespace onebit;
 
-TEST_CASE("csv: a text that a spreadsheet would compute gets an apostrophe, a number does not") {
+TEST_CASE("csv: a text that a spreadsheet would compute is prefixed with an apostrophe, a number is not") {
   CHECK(csv_text("=1+1") == "'=1+1");
   CHECK(csv_text("@SUM(A1,A2)") == "\"'@SUM(A1,A2)\"");
   CHECK(csv_text("-neg") == "'-neg");

@@ -123,7 +123,7 @@ TEST_CASE("bench: tables for people") {
                                               "--sweep", "2", "--global-batch", "8", "--rounds", "1"});
   CHECK(scaling.status == 0);
   CHECK_THAT(scaling.out,
-             Contains("8 examples a step") && Contains("workers") && Contains("N x P") && Contains("424 B"));
+             Contains("8 examples per step") && Contains("workers") && Contains("N x P") && Contains("424 B"));
   CHECK_THAT(step.out, Contains("8 workers x 2") && Contains("step / floor") && Contains("big-batch step"));
 }
 

@@ -1,4 +1,5 @@
-// Files that damage, or their author, has made dangerous for HDF5: each gives at most one line of error, in time.
+// Files that damage, or their author, has made dangerous for HDF5: each gives at most a one-line error message, in
+// time.
 
 #include <sys/stat.h>
 
@@ -64,7 +65,7 @@ void check_none_bad(const std::string& cases, int count) {
 
 }  // namespace
 
-TEST_CASE("damaged files: a file that HDF5 cannot list gives one line of error") {
+TEST_CASE("damaged files: a file that HDF5 cannot list gives a one-line error message") {
   const Folder folder;
   {
     const Id file(H5Fcreate((folder / "trace.h5").c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
@@ -101,8 +102,9 @@ TEST_CASE("damaged files: a file that keeps its reader waiting is refused", "[.l
   write_endless(folder);
   const Outcome run = run_onebit(folder, kReplay);
   CHECK(run.status == 2);
-  CHECK_THAT(run.err, StartsWith("onebit: error: cannot read gradient trace: HDF5 does not read it to its end in 15 s "
-                                 "(trace.h5); the file may be damaged"));
+  CHECK_THAT(run.err,
+             StartsWith("onebit: error: cannot read gradient trace: HDF5 did not finish reading it within 15 s "
+                        "(trace.h5); the file may be damaged"));
 }
 
 TEST_CASE("damaged files: none of a small sample ends a command by a signal, or takes long", "[once]") {

@@ -375,7 +375,7 @@ TEST_CASE("external: a program that is not a worker is refused before the run", 
   check_refused(bench, {"--model", "external", "--optimizer", "adam"}, {"no worker program", "--model.command"});
   check_refused(bench, external("no-such-program"), {"exit status 127", "not found", "model.command no-such-program"});
   check_refused(bench, external("echo broken >&2; exit 3"), {"ended with exit status 3: broken"});
-  check_refused(bench, external("kill -9 $$"), {"was ended by signal 9"});
+  check_refused(bench, external("kill -9 $$"), {"was killed by signal 9"});
   check_refused(bench, external("true"), {"ended with exit status 0"});
   check_refused(bench, external("echo Hello, processes"), {"answers 'Hello, processes' to hello"});
   check_refused(bench, external("cat"), {"answers 'hello version=1", "initial=yes|no"});
@@ -422,7 +422,7 @@ TEST_CASE("external: a program that fails in the run ends it with a complete log
       check_failed(bench, joined(bench.external(what), {"--optimizer", "adam", "--devices", devices}), needles);
     };
     failed("exit", {"ended with exit status 7: broken on purpose", "model.command " + bench.command("exit")});
-    failed("kill", {"was ended by signal 9"});
+    failed("kill", {"was killed by signal 9"});
     failed("raise", {"reports error ArithmeticError: no idea"});
     failed("size", {"layer1.bias has the shape (2,), expected (3,)"});
     failed("names", {"ValueError: tensors ['layer1.weight']"});

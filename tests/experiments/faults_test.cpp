@@ -1,4 +1,4 @@
-// Disks that fail, systems that refuse and kills at every moment: nothing is lost, and nothing is wrong in silence.
+// Failing disks, failing system calls and kills at every moment: nothing is lost, and nothing is silently wrong.
 // docs/promises.md lists what these tests hold.
 
 #include "tests/experiments/program.hpp"
@@ -43,19 +43,19 @@ void check_kills(int kills) {
 
 }  // namespace
 
-TEST_CASE("faults: no write of a run fails in silence") {
+TEST_CASE("faults: no write of a run fails silently") {
   check_none_silent("run", "write=EIO+ENOSPC+EINTR+short+kill+tear", 5);
 }
 
-TEST_CASE("faults: no call of a run that is resumed and compressed fails in silence", "[once]") {
+TEST_CASE("faults: no call of a run that is resumed and compressed fails silently", "[once]") {
   check_none_silent("resume,compressed", "", 3);
 }
 
-TEST_CASE("faults: no call of a sweep or a comparison fails in silence", "[once]") {
+TEST_CASE("faults: no call of a sweep or a comparison fails silently", "[once]") {
   check_none_silent("sweep,compare", "write=EIO+kill,sync=EIO,rename=EIO+kill,read=EIO,open=EMFILE,alloc=ENOMEM", 3);
 }
 
-TEST_CASE("faults: no call of a replay, an export or a report fails in silence", "[once]") {
+TEST_CASE("faults: no call of a replay, an export or a report fails silently", "[once]") {
   check_none_silent("replay,text,report", "write=EIO+kill+short,sync=EIO,rename=EIO+kill,read=EIO+short,open=EMFILE",
                     4);
 }

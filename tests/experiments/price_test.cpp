@@ -126,7 +126,7 @@ TEST_CASE("price: a schedule and a sweep are files, a log is a workload") {
       folder, joined(job, {"--sweep.bandwidth", "1Mb/s:10Gb/s:5", "--sweep.gpus-per-node", "1,4", "-o", "sweep"}));
   CAPTURE(sweep.out, sweep.err);
   REQUIRE(sweep.status == 0);
-  CHECK_THAT(sweep.out, Contains("4 GPUs a node") && Contains("break-even"));
+  CHECK_THAT(sweep.out, Contains("4 GPUs per node") && Contains("break-even"));
   const std::string csv = read_file(folder / "sweep/speedup.csv");
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 11);
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--eval.every", "2"})).status == 0);

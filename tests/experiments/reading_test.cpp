@@ -1,5 +1,5 @@
-// Files that commands read: a read that fails, or a file that never ends or has no writer, gives one line of error, and
-// is never taken for the end of the file.
+// Files that commands read: a read that fails, or a file that never ends or has no writer, gives a one-line error
+// message, and is never taken for the end of the file.
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -118,7 +118,7 @@ TEST_CASE("report: curves as one table, pictures as files", "[once]") {
   }
 }
 
-TEST_CASE("report: loss against samples where arms take other numbers of them a step", "[once]") {
+TEST_CASE("report: loss against samples where arms take different numbers of them per step", "[once]") {
   ONEBIT_SKIP_UNLESS(std::system("command -v gnuplot >/dev/null 2>&1") == 0, "gnuplot", "not installed");
   const Folder folder;
   const auto samples = [&](const std::string& other) {

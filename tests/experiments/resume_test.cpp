@@ -157,7 +157,7 @@ TEST_CASE("resume: events after the checkpoint go with its rows where other opti
   CHECK(std::ranges::count(log.events(), "resume", &sim::Event::kind) == 2);
 }
 
-TEST_CASE("resume: a damaged checkpoint is a warning, and the one before is taken") {
+TEST_CASE("resume: a damaged checkpoint is a warning, and the previous one is used") {
   const Folder folder;
   killed_at(folder, "checkpoint.named:3", checkpointing());
   std::string bytes = read_file(folder / "run.h5.checkpoint-30");

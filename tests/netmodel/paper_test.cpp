@@ -88,8 +88,8 @@ TEST_CASE("all-reduce times of Table 1 within 8%, percentages within 3 points") 
   }
 }
 
-/// Samples a second of 16 sequences a GPU on 4 GPUs a node; a step of one GPU takes 164 ms. The figures' dense runs do
-/// not fit Table 1, the compressed ones do.
+/// Samples per second of 16 sequences per GPU on 4 GPUs per node; a step of one GPU takes 164 ms. The figures' dense
+/// runs do not fit Table 1, the compressed ones do.
 TEST_CASE("compressed steps of DeepSpeed's figures within 12%") {
   struct Point {
     const char* cluster;
@@ -128,7 +128,7 @@ TEST_CASE("closed figures of the papers") {
   CHECK(mixed_speedup(400.0 / 1848, 6.17) == Approx(2.91).margin(0.005));
 }
 
-TEST_CASE("a hierarchical 1-bit exchange sends 16 times fewer bytes for any number of GPUs a node") {
+TEST_CASE("a hierarchical 1-bit exchange sends 16 times fewer bytes for any number of GPUs per node") {
   const Index parameters = 64 * 1024 * 1024;
   for (const Index width : {1, 2, 4, 8}) {
     Cluster cluster = round_cluster(width);

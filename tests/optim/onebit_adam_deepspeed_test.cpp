@@ -24,7 +24,7 @@ TrainingOptions deepspeed(Index workers, int freeze_step) {
 
 }  // namespace
 
-TEST_CASE("freeze_step counts the dry run, and one dense update is the least") {
+TEST_CASE("freeze_step counts the dry run, and one dense update is the minimum") {
   const std::vector<std::pair<int, int>> known = {{0, 1}, {1, 1}, {2, 1}, {3, 2}, {5, 4}, {10, 9}};
   for (const auto& [freeze_step, dense] : known) {
     Training training(deepspeed(2, freeze_step));

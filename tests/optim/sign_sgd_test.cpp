@@ -60,7 +60,7 @@ TEST_CASE("with zero gradients a vote moves every weight by the rate, and decays
   }
 }
 
-TEST_CASE("votes are a bit an element and way") {
+TEST_CASE("votes are one bit per element in each direction") {
   Training training(training_options("signsgd", 4, 3200));
   const StepReport report = training.step(GradientStream{4, 3200}(1));
   CHECK(netmodel::sent_bytes(report.traffic).value == 2 * 300);  // 3/4 of 400 bytes to servers, 3 times 100 back

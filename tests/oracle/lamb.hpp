@@ -93,7 +93,7 @@ struct OnebitLambOptions {
   bool identity = false;         ///< the exchange loses nothing
   bool released = false;         ///< the released code's quirks: see below
   bool fresh_from_zero = false;  ///< its fresh variance with freeze_step 0 or 1
-  double floor_of_mean = 0;      ///< least frozen variance, as a share of the tensor's mean over what is not 0
+  double floor_of_mean = 0;      ///< smallest frozen variance, as a share of the tensor's mean over what is not 0
   int refresh = 0;               ///< interval of dense steps in the compression stage; 0: none
 };
 

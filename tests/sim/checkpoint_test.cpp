@@ -229,7 +229,7 @@ TEST_CASE("checkpoint: a resumed run removes what a kill left, although it write
   CHECK_FALSE(fs::exists(checkpoint_path(path, 9) + ".part"));
 }
 
-TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, and the one before is taken") {
+TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, and the previous one is used") {
   const Folder folder;
   RunConfig config = staged_run("onebit-adam");
   config.checkpoint = {.every = 3, .keep = 100};

@@ -11,7 +11,7 @@ using namespace onebit;
 using namespace onebit::sim;
 using namespace onebit::tests;
 
-TEST_CASE("denominators: the least of all coordinates that move, quantiles by tensor") {
+TEST_CASE("denominators: the smallest of all coordinates that move, quantiles by tensor") {
   constexpr Index kMany = 200'000;  // too many to rank all of them: a sample is ranked
   std::vector<float> variance = {4, 0, 1, 9, 16};
   variance.resize(7);  // a tensor of zeros

@@ -1,5 +1,5 @@
-// Kills, full disks, damaged files and clashing writers: what was committed survives, and everything else gives one
-// line of error.
+// Kills, full disks, damaged files and clashing writers: what was committed survives, and everything else gives a
+// one-line error message.
 
 #include <sys/wait.h>
 #include <unistd.h>

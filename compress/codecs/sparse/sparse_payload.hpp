@@ -85,7 +85,7 @@ struct SparsePayload {
                                         std::uint8_t* indices, const Lanes& lanes) {
     const int bits = rice_bits(in.n, cut.count);
     BitWriter writer(indices);
-    Index next = 0;  // the least index that the next element can have
+    Index next = 0;  // the smallest index that the next element can have
     lanes.template select<true>(
         in.n, [&](Index i) { return cut.sends(i, in.y[i]); },
         [&](Index rank, const Index* sent, Index count) {

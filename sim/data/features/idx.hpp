@@ -18,7 +18,7 @@ namespace onebit::sim {
 /// features = byte / 255, standardised (see make_dense). They are converted when they are sampled, from the bytes as
 /// they were read or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files, headers
 /// included, so packing does not change it. Throws ConfigError naming file, offset (after unpacking) and reason for
-/// anything damaged, missing, unreadable, ambiguous or beyond dense_limit; IoError if the system refuses to map a file.
+/// anything damaged, missing, unreadable, ambiguous or beyond dense_limit; IoError if mapping a file fails.
 std::unique_ptr<DataSource> make_idx(const DataConfig& config);
 
 /// Where the values of a file are.

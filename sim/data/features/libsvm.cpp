@@ -35,7 +35,7 @@ Index classify(std::span<const double> labels, std::vector<std::int32_t>& classe
   if (different.size() > most_classes) {
     throw ConfigError(std::to_string(different.size()) + " different labels, but at most " +
                           std::to_string(most_classes) + " classes are possible",
-                      where, "these look like labels of a regression; give data whose labels are classes");
+                      where, "these look like regression labels; give data whose labels are classes");
   }
   for (const double label : labels) {
     const auto found = std::lower_bound(different.begin(), different.end(), label);

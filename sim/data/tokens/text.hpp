@@ -18,7 +18,7 @@ namespace onebit::sim {
 /// the last share config.holdout of the tokens. An example is a place with config.context tokens before it in its own
 /// split, so that the splits have no token in common. The hash is that of the text. Throws ConfigError if there is no
 /// readable text, too little or more than 4 GiB, a file that cannot be read, or if the vocabulary is damaged; IoError
-/// if the system refuses to map a file.
+/// if mapping a file fails.
 std::unique_ptr<DataSource> make_text(const DataConfig& config);
 
 }  // namespace onebit::sim
