@@ -20,9 +20,9 @@ struct PriceConfig {
   /// Replacements for the workload's values; NaN or 0 if not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
   Index parameters = 0;
-  std::string calibrate;      ///< file with measured all-reduces; empty: none
-  std::string goal;           ///< file for a step of the last stage as a GOAL schedule; empty: none
-  double target = kNotGiven;  ///< held-out loss to reach
+  std::vector<std::string> calibrate;  ///< files with measured all-reduces; empty: none
+  std::string goal;                    ///< file for a step of the last stage as a GOAL schedule; empty: none
+  double target = kNotGiven;           ///< held-out loss to reach
   /// Rates of a node's network link, LOW:HIGH:COUNT, that replace the cluster's; empty: no sweep.
   std::string sweep;
   std::vector<Index> widths;  ///< GPUs per node, one curve each; empty: the cluster's
