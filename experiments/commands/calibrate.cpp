@@ -98,7 +98,7 @@ int calibrate(const PriceConfig& config, const std::string& out, bool json) {
   }
   if (out.empty()) return kExitDone;
   netmodel::Cluster best = fits.front().cluster;
-  best.doc = "fitted to " + config.calibrate;
+  best.doc = "fitted to " + join(config.calibrate, ", ");
   best.nodes = 0;
   for (const Measurement& row : rows) best.gpus_per_node = std::max(best.gpus_per_node, row.gpus_per_node);
   write_cluster(best, out);

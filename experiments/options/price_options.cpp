@@ -50,8 +50,8 @@ std::vector<Option<PriceConfig>> pricing_options() {
                          "cost model fluid: number of equal jobs that run on the same GPUs at the same time",
                          ONEBIT_PLACE(cost_model.jobs)),
       background_option(),
-      field<PriceConfig>("cost-table", "cost model table: file of measured times, CSV or output of nccl-tests",
-                         ONEBIT_PLACE(cost_model.table)),
+      list<PriceConfig>("cost-table", "cost model table: files of measured times, CSV or logs of nccl-tests, FILE,..",
+                        "files", ONEBIT_PLACE(cost_model.table)),
       choice<PriceConfig>("step.overlap", "exchange of dense gradients during the backward pass",
                           ONEBIT_PLACE(step.overlap),
                           std::map<std::string, Overlap>{{"none", Overlap::none}, {"buckets", Overlap::buckets}}),
@@ -106,24 +106,25 @@ Option<PriceConfig> sizes_option() {
 
 /// Returns the options that give the command `price` a task besides pricing a step.
 std::vector<Option<PriceConfig>> task_options() {
-  return {collective_option(),
-          sizes_option(),
-          field<PriceConfig>(
-              "target", "held-out loss to reach: the time, or the number of steps, until a run reaches it is reported",
-              ONEBIT_PLACE(target)),
-          field<PriceConfig>("calibrate",
-                             "fit a cluster to the measured all-reduces in this file, CSV or output of nccl-tests",
-                             ONEBIT_PLACE(calibrate)),
-          field<PriceConfig>("goal", "write a step of the last stage to this file, as a GOAL schedule for LogGOPSim",
-                             ONEBIT_PLACE(goal)),
-          field<PriceConfig>("sweep.bandwidth",
-                             "show speed-ups for a range of rates of a node's network link: LOW:HIGH:COUNT",
-                             ONEBIT_PLACE(sweep)),
-          integers<PriceConfig>("sweep.gpus-per-node",
-                                "--sweep.bandwidth: one curve for each number of GPUs per node, e.g. 1,4,8",
-                                ONEBIT_PLACE(widths)),
-          integers<PriceConfig>("sweep.nodes", "show weak and strong scaling over numbers of nodes, e.g. 1,2,4,8",
-                                ONEBIT_PLACE(nodes))};
+  return {
+      collective_option(),
+      sizes_option(),
+      field<PriceConfig>("target",
+                         "held-out loss to reach: the time, or the number of steps, until a run reaches it is reported",
+                         ONEBIT_PLACE(target)),
+      list<PriceConfig>("calibrate",
+                        "fit a cluster to the measured all-reduces in these files, CSV or logs of nccl-tests, FILE,..",
+                        "files", ONEBIT_PLACE(calibrate)),
+      field<PriceConfig>("goal", "write a step of the last stage to this file, as a GOAL schedule for LogGOPSim",
+                         ONEBIT_PLACE(goal)),
+      field<PriceConfig>("sweep.bandwidth",
+                         "show speed-ups for a range of rates of a node's network link: LOW:HIGH:COUNT",
+                         ONEBIT_PLACE(sweep)),
+      integers<PriceConfig>("sweep.gpus-per-node",
+                            "--sweep.bandwidth: one curve for each number of GPUs per node, e.g. 1,4,8",
+                            ONEBIT_PLACE(widths)),
+      integers<PriceConfig>("sweep.nodes", "show weak and strong scaling over numbers of nodes, e.g. 1,2,4,8",
+                            ONEBIT_PLACE(nodes))};
 }
 
 std::vector<Option<PriceConfig>> time_options() {

@@ -23,7 +23,7 @@ struct PriceConfig {
   Index parameters = 0;
   std::optional<netmodel::Collective> collective;  ///< collective that is priced alone
   std::vector<netmodel::Bytes> sizes;              ///< its sizes, as nccl-tests counts them
-  std::string calibrate;                           ///< file with measured all-reduces; empty: none
+  std::vector<std::string> calibrate;              ///< files with measured all-reduces; empty: none
   std::string goal;           ///< file for a step of the last stage as a GOAL schedule; empty: none
   double target = kNotGiven;  ///< held-out loss to reach
   /// Rates of a node's network link, LOW:HIGH:COUNT, that replace the cluster's; empty: no sweep.

@@ -41,7 +41,7 @@ const std::vector<CostModelEntry>& cost_models() {
        }},
       {"simgrid", "SimGrid's flow-level simulation; needs a plugin, which is built where SimGrid is installed",
        [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new SimGrid); }, true},
-      {"table", "measured times, from a table or the output of nccl-tests: --cost-table FILE",
+      {"table", "measured times, from tables or logs of nccl-tests: --cost-table FILE,..",
        [](const CostModelConfig& config) {
          return std::unique_ptr<CostModel>(new TableModel(read_measurements(config.table), config.on_extended));
        },
@@ -64,7 +64,7 @@ std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config) {
   if (config.jobs < 1 || config.jobs > 64)
     throw ConfigError("option out of range", "fluid.jobs " + std::to_string(config.jobs), "from 1 to 64");
   if (config.table.empty() && config.name == "table") {
-    throw ConfigError("the cost model table needs measurements", "", "give a file with --cost-table FILE");
+    throw ConfigError("the cost model table needs measurements", "", "give files with --cost-table FILE,..");
   }
   std::vector<std::string_view> names;
   for (const CostModelEntry& entry : cost_models()) {

@@ -64,9 +64,9 @@ class CostModel {
 
 struct CostModelConfig {
   std::string name = "link-load";
-  std::string table;             ///< for table: file of measurements
-  Index jobs = 1;                ///< for fluid: number of jobs that share the GPUs' links
-  std::vector<Flow> background;  ///< for fluid: traffic of other jobs, between slots
+  std::vector<std::string> table;  ///< for table: files of measurements
+  Index jobs = 1;                  ///< for fluid: number of jobs that share the GPUs' links
+  std::vector<Flow> background;    ///< for fluid: traffic of other jobs, between slots
   /// For table: called in the thread that asks for an estimate if that estimate goes beyond what was measured. The
   /// argument is one line that says so and what was measured; it depends only on the numbers of nodes and GPUs.
   std::function<void(const std::string&)> on_extended = [](const std::string&) {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
@@ -25,6 +26,20 @@ std::vector<Measurement> rows_of(const std::vector<Measurement>& rows, const Fab
   return here;
 }
 
+/// Replaces points of one size, in order of size, by one with the mean of their times.
+std::vector<Point> merged(const std::vector<Point>& points) {
+  std::vector<Point> sizes;
+  for (auto begin = points.begin(); begin != points.end();) {
+    const auto end = std::find_if(begin, points.end(), [&](const Point& p) { return p.size != begin->size; });
+    sizes.push_back(*begin);
+    sizes.back().seconds =
+        std::accumulate(begin, end, 0.0, [](double sum, const Point& p) { return sum + p.seconds; }) /
+        static_cast<double>(end - begin);
+    begin = end;
+  }
+  return sizes;
+}
+
 /// Returns the points of a collective by size, which is in bytes or else in seconds of the busiest links.
 std::vector<Point> points_of(const std::vector<Measurement>& rows, Collective collective, const Fabric& fabric,
                              bool in_bytes) {
@@ -34,8 +49,8 @@ std::vector<Point> points_of(const std::vector<Measurement>& rows, Collective co
     const Estimate links = price(collective, row.bytes, fabric, LinkLoad()).estimate;
     points.push_back({in_bytes ? row.bytes.value : links.bandwidth.value, row.seconds.value, links.total.value});
   }
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.size < b.size; });
-  return points;
+  std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.size < b.size; });
+  return merged(points);
 }
 
 double interpolated(const std::vector<Point>& points, double size, double modelled) {

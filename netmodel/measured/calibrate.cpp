@@ -193,9 +193,10 @@ Fit fit_selection(const Rows& rows, const Cluster& start, Selection selection) {
     throw ConfigError("too few measurements to fit: " + std::to_string(rows.size()), "", "at least 2 are needed");
   }
   for (const Measurement& row : rows) {
-    if (row.nodes * row.gpus_per_node == 1) throw ConfigError("cannot fit a link to a measurement of one GPU", "");
+    if (row.nodes * row.gpus_per_node == 1)
+      throw ConfigError("cannot fit a link to a measurement of one GPU", row.where);
     if (row.collective == Collective::all_reduce) continue;
-    throw ConfigError("cannot fit a cluster to a measurement of " + std::string(name(row.collective)), "",
+    throw ConfigError("cannot fit a cluster to a measurement of " + std::string(name(row.collective)), row.where,
                       "use measurements of all_reduce only");
   }
   Cluster from = start;

@@ -8,6 +8,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
+#include "netmodel/measured/log_line.hpp"
 #include "netmodel/measured/nccl_tests.hpp"
 
 namespace onebit::netmodel {
@@ -17,19 +18,20 @@ constexpr std::size_t kMostRows = 10'000;
 constexpr Index kMostRanks = 65'536;
 const std::vector<std::string> kColumns = {"nodes", "gpus", "bytes", "seconds"};
 
-/// A text file that is read line by line, with its line number for messages.
+/// A text file that is read line by line, without the prefixes of launchers, with its line number for messages.
 class Lines {
  public:
   explicit Lines(const std::string& path) : path_(path), file_(files::read_text(path, "measurements")) {}
   bool next() {
     ++number_;
     if (!std::getline(file_, text_)) return false;
-    if (!text_.empty() && text_.back() == '\r') text_.pop_back();
+    text_ = program_line(text_);
     return true;
   }
   const std::string& text() const { return text_; }
+  std::string where() const { return path_ + ":" + std::to_string(number_); }
   [[noreturn]] void refuse(const std::string& why) const {
-    throw ConfigError(why, path_ + ":" + std::to_string(number_),
+    throw ConfigError(why, where(),
                       "give a CSV file with the columns nodes, gpus, bytes and seconds, or the output of nccl-tests");
   }
 
@@ -76,14 +78,22 @@ Collective collective_in(const std::string& text, const Lines& lines) {
   lines.refuse("unknown collective: " + text.substr(0, 40));
 }
 
-void add(std::vector<Measurement>& rows, const Measurement& row, const Lines& lines) {
+void add(std::vector<Measurement>& rows, Measurement row, const Lines& lines) {
   if (!(row.bytes.value > 0 && row.seconds.value > 0)) lines.refuse("bytes and seconds must be above 0");
   if (row.nodes * row.gpus_per_node > kMostRanks) lines.refuse("more than 65,536 GPUs");
   if (rows.size() == kMostRows) lines.refuse("more than 10,000 rows");
-  rows.push_back(row);
+  row.where = lines.where();
+  rows.push_back(std::move(row));
 }
 
-std::vector<Measurement> read_table(Lines& lines) {
+/// Whether a line is the header of a table. Warnings of launchers, which may come first in a log, have commas too.
+bool is_header(const std::string& line) {
+  const std::vector<std::string> cells = cells_of(line);
+  const auto is_column = [&](const std::string& cell) { return std::ranges::count(kColumns, cell) > 0; };
+  return cells.size() > 1 && std::ranges::any_of(cells, is_column);
+}
+
+void read_table(Lines& lines, std::vector<Measurement>& rows) {
   const std::vector<std::string> header = cells_of(lines.text());
   std::vector<std::size_t> places;
   for (const std::string& column : kColumns) {
@@ -92,7 +102,6 @@ std::vector<Measurement> read_table(Lines& lines) {
     places.push_back(static_cast<std::size_t>(found - header.begin()));
   }
   const auto collective = std::find(header.begin(), header.end(), "collective");
-  std::vector<Measurement> rows;
   while (lines.next()) {
     if (lines.text().empty() || lines.text().front() == '#') continue;
     const std::vector<std::string> cells = cells_of(lines.text());
@@ -109,12 +118,10 @@ std::vector<Measurement> read_table(Lines& lines) {
     }
     add(rows, row, lines);
   }
-  return rows;
 }
 
-std::vector<Measurement> read_nccl_tests(Lines& lines) {
+void read_nccl_tests(Lines& lines, std::vector<Measurement>& rows) {
   NcclTests tests;
-  std::vector<Measurement> rows;
   try {
     do {
       if (const std::optional<Measurement> row = tests.take(lines.text())) add(rows, *row, lines);
@@ -123,22 +130,30 @@ std::vector<Measurement> read_nccl_tests(Lines& lines) {
   } catch (const std::invalid_argument& error) {
     lines.refuse(error.what());
   }
-  return rows;
+}
+
+void append(const std::string& path, std::vector<Measurement>& rows) {
+  Lines lines(path);
+  const std::size_t before = rows.size();
+  while (lines.next() && lines.text().empty()) continue;
+  if (is_header(lines.text())) {
+    read_table(lines, rows);
+  } else {
+    read_nccl_tests(lines, rows);
+  }
+  if (rows.size() == before) lines.refuse("the file has no rows");
 }
 
 }  // namespace
 
 std::vector<Measurement> read_measurements(const std::string& path) {
-  Lines lines(path);
-  while (lines.next()) {
-    if (lines.text().empty()) continue;
-    const bool command = lines.text().find("_perf") != std::string::npos;  // a command line of nccl-tests
-    const bool table = !command && lines.text().find(',') != std::string::npos && lines.text().front() != '#';
-    const std::vector<Measurement> rows = table ? read_table(lines) : read_nccl_tests(lines);
-    if (rows.empty()) lines.refuse("the file has no rows");
-    return rows;
-  }
-  lines.refuse("the file has no rows");
+  return read_measurements(std::vector<std::string>{path});
+}
+
+std::vector<Measurement> read_measurements(const std::vector<std::string>& paths) {
+  std::vector<Measurement> rows;
+  for (const std::string& path : paths) append(path, rows);
+  return rows;
 }
 
 }  // namespace onebit::netmodel

@@ -48,9 +48,17 @@ std::string text_of(double value) {
   return text.str();
 }
 
-/// Rates are printed with two decimals, times with three digits or more.
-bool agree(double a, double b, double decimals) {
-  return std::abs(a - b) <= 0.006 * decimals + 0.01 * std::max(std::abs(a), std::abs(b));
+/// Returns the relative error that a number has because it was rounded for printing.
+double rounding(const std::string& text, double value) {
+  const std::size_t exponent = std::min(text.find('e'), text.size()), point = std::min(text.find('.'), exponent);
+  const auto decimals = static_cast<int>(exponent - std::min(point + 1, exponent));
+  const double scale = exponent < text.size() ? as_number("1" + text.substr(exponent)).value_or(1) : 1;
+  return 0.5 * scale * std::pow(10, -decimals) / value;
+}
+
+/// Rates are printed with two decimals; `rounded` is the relative error that one of them may have besides.
+bool agree(double a, double b, double decimals, double rounded = 0) {
+  return std::abs(a - b) <= 0.006 * decimals + (0.01 + rounded) * std::max(std::abs(a), std::abs(b));
 }
 
 const std::map<std::string, Collective>& programs() {
@@ -60,6 +68,19 @@ const std::map<std::string, Collective>& programs() {
                                                           {"reduce_scatter_perf", Collective::reduce_scatter},
                                                           {"broadcast_perf", Collective::broadcast}};
   return table;
+}
+
+/// Whether a line is NCCL's own, such as "host-a:21:27 [0] NCCL INFO ...", which may contain anything.
+bool is_message(const Words& words) {
+  static const std::set<std::string> levels = {"INFO", "WARN", "TRACE", "CALL"};
+  const auto name = std::find(words.begin(), words.end(), "NCCL");
+  return name != words.end() && name + 1 != words.end() && levels.contains(*(name + 1));
+}
+
+/// Whether a line is a row of the table: a size, then another number. Hosts, dates and remarks begin with digits too.
+bool is_row(const Words& words) {
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  return words.size() > 1 && std::ranges::all_of(words[0], is_digit) && as_number(words[1]);
 }
 
 /// Returns the SI value of a unit such as "(us)".
@@ -92,12 +113,44 @@ void NcclTests::begin_run() {
   *this = {};
 }
 
-void NcclTests::take_program(const std::string& word) {
-  const std::string suffix = "_perf";
-  const std::string name = word.substr(word.find_last_of('/') + 1);  // npos + 1 is 0
-  if (name.size() <= suffix.size() || !name.ends_with(suffix)) return;
+/// Forgets the ranks of a run that has failed before its first row.
+void NcclTests::begin_list() {
   begin_run();
-  program_ = name;
+  std::string program = std::move(program_);
+  *this = {};
+  program_ = std::move(program);
+}
+
+/// Reads a name such as ./build/all_reduce_perf or all_reduce_perf_mpi.
+void NcclTests::take_program(const std::string& word) {
+  const std::string name = word.substr(word.find_last_of('/') + 1);  // npos + 1 is 0
+  const std::size_t place = name.find("_perf");
+  if (place == 0 || place == std::string::npos) return;
+  const std::string program = name.substr(0, place + 5), suffix = name.substr(program.size());
+  const auto in_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  if (!suffix.empty() && (suffix[0] != '_' || !std::ranges::all_of(suffix, in_name))) return;
+  begin_run();
+  program_ = program;
+}
+
+/// Reads a line such as "#  Rank  0 Group  0 Pid  1234 on host-a device  0 ...". A log may repeat it.
+void NcclTests::take_rank(const Words& words) {
+  const auto on = std::find(words.begin(), words.end(), "on");
+  if (on == words.end() || on + 1 == words.end() || !as_number(words[2])) return;
+  std::string line;
+  for (const std::string& word : words) line += word + " ";
+  const auto known = listed_.find(words[2]);
+  if (known != listed_.end() && known->second == line) return;
+  begin_run();
+  if (!listed_.emplace(words[2], line).second)
+    refuse("rank " + words[2].substr(0, 20) + " is listed for two processes; build nccl-tests with MPI=1, without " +
+           "which each process measures alone");
+  const std::string group = words[3] == "Group" ? words[4] : "";
+  if (ranks_ > 0 && group != group_)
+    refuse("the ranks form several groups, which share the network; measure without NCCL_TESTS_SPLIT");
+  group_ = group;
+  ++hosts_[*(on + 1)];
+  ++ranks_;
 }
 
 /// Reads a line such as "(B) (elements) (us) (GB/s) (GB/s) ...". Only the measured columns have units, so the units
@@ -117,21 +170,20 @@ void NcclTests::take_units(const Words& units) {
   }
 }
 
-/// Reads a line such as "# Collective test starting: all_gather_perf"; "#  Rank  0 Group  0 Pid  1234 on host-a device
-/// 0 ...", once per GPU; "#  size count type redop root time algbw busbw #wrong ..."; "#  (B) (elements) (us) ...".
+/// Reads a line such as "# Collective test starting: all_gather_perf"; "# nThread 1 nGpus 1 ...", before the list of
+/// ranks; "#  size count type redop root time algbw busbw #wrong ..."; "#  (B) (elements) (us) ...".
 void NcclTests::take_comment(const Words& words) {
-  if (std::find(words.begin(), words.end(), "concluded:") != words.end()) return;
+  if (is_message(words) || std::ranges::count(words, "concluded:") > 0) return;
   for (const std::string& word : words) take_program(word);
   if (words[0] != "#" || words.size() < 3) return;
-  const auto on = std::find(words.begin(), words.end(), "on");
-  if (words[1] == "Rank" && on != words.end() && on + 1 != words.end()) {
-    begin_run();
-    ++hosts_[*(on + 1)];
-    ++ranks_;
-  } else if (std::find(words.begin(), words.end(), "algbw") != words.end()) {
+  if (words[1].starts_with("nThread")) {
+    begin_list();
+  } else if (words[1] == "Rank" && words.size() > 4) {
+    take_rank(words);
+  } else if (std::ranges::count(words, "algbw") > 0) {
     columns_.assign(words.begin() + 1, words.end());
-    std::replace(columns_.begin(), columns_.end(), std::string("bytes"),
-                 std::string("size"));  // names before version 2
+    // Names before version 2.
+    std::replace(columns_.begin(), columns_.end(), std::string("bytes"), std::string("size"));
     std::replace(columns_.begin(), columns_.end(), std::string("N"), std::string("count"));
   } else if (words[1].front() == '(') {
     take_units(words);
@@ -143,7 +195,8 @@ NcclTests::Layout NcclTests::layout_by_numbers(const Words& row) const {
   for (std::size_t time = 3; time + 2 < row.size(); ++time) {
     const std::optional<double> size = as_number(row[0]), took = as_number(row[time]), rate = as_number(row[time + 1]);
     if (!size || !took || !rate || !(*took > 0)) continue;
-    if (agree(*size * bytes_ / (*took * seconds_) / rate_, *rate, 1)) return {0, time, time + 1, time + 2};
+    const double expected = *size * bytes_ / (*took * seconds_) / rate_;
+    if (agree(expected, *rate, 1, rounding(row[time], *took))) return {0, time, time + 1, time + 2};
   }
   refuse("no header line, and no time in the row that agrees with an algbw");
 }
@@ -185,7 +238,7 @@ Collective NcclTests::collective_of(const Words& row, const Layout& layout, doub
 std::optional<Measurement> NcclTests::take(const std::string& line) {
   const Words words = words_of(line);
   if (words.empty()) return std::nullopt;
-  if (!std::isdigit(static_cast<unsigned char>(words[0].front()))) {
+  if (!is_row(words)) {
     take_comment(words);
     return std::nullopt;
   }
@@ -194,14 +247,17 @@ std::optional<Measurement> NcclTests::take(const std::string& line) {
   const auto differs = [&](const auto& host) { return host.second != ranks_ / nodes; };
   if (std::ranges::any_of(hosts_, differs)) refuse("the nodes have different numbers of GPUs");
   in_rows_ = true;
+  if (as_number(words[0]) == 0.0) return std::nullopt;  // its other values may be anything
   const Layout layout = layout_of(words);
   const double bytes = bytes_ * number_in(words, layout.size);
-  if (bytes == 0) return std::nullopt;
-  const Seconds seconds(seconds_ * number_in(words, layout.time));
+  const double time = number_in(words, layout.time);
   const double algbw = number_in(words, layout.algbw), busbw = number_in(words, layout.busbw);
-  if (!(seconds.value > 0)) refuse("time must be above 0");
-  const double rate = bytes / seconds.value / rate_;
-  if (!agree(rate, algbw, 1)) refuse("size / time is " + text_of(rate) + ", but algbw is " + text_of(algbw));
+  if (!(time > 0)) refuse("time must be above 0");
+  const double rounded = rounding(words[layout.time], time), rate = bytes / (time * seconds_) / rate_;
+  if (!agree(rate, algbw, 1, rounded)) refuse("size / time is " + text_of(rate) + ", but algbw is " + text_of(algbw));
+  // A time of ten seconds or more is printed with two digits only. The rate may have more.
+  const bool rate_is_finer = rounded > 0.01 && algbw > 0 && rounding(words[layout.algbw], algbw) < rounded;
+  const Seconds seconds(rate_is_finer ? bytes / (algbw * rate_) : time * seconds_);
   const Collective collective = collective_of(words, layout, algbw, busbw);
   return Measurement{nodes, ranks_ / nodes, payload_of_size(collective, Bytes(bytes), ranks_), seconds, collective};
 }

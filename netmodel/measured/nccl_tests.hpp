@@ -19,14 +19,16 @@ Bytes payload_of_size(Collective collective, Bytes size, Index ranks);
 
 /// Reads the output of any version of all_reduce_perf, all_gather_perf, alltoall_perf, reduce_scatter_perf and
 /// broadcast_perf, one run after another. Nodes and GPUs come from the list of ranks; columns and units from the two
-/// header lines or, if they are missing, from the numbers themselves. The collective comes from the program's name. If
-/// the file does not contain the name, busbw / algbw must be the ratio of an all-reduce.
+/// header lines or, if they are missing, from the numbers themselves. The collective comes from the program's name,
+/// which may have a suffix such as _mpi. If the file does not contain the name, busbw / algbw must be the ratio of an
+/// all-reduce. What NCCL and launchers print in between is skipped.
 class NcclTests {
  public:
-  /// Reads a line. Returns its out-of-place measurement; none if the line is not a row, or a row of 0 bytes. Throws
-  /// std::invalid_argument with the reason if a row is refused: numbers that contradict each other (size / time is not
-  /// algbw; busbw is not that of the collective and the listed ranks), a collective that cannot be priced, ranks that
-  /// are not listed.
+  /// Reads a line without prefixes of launchers (log_line.hpp). Returns its out-of-place measurement; none if the line
+  /// is not a row, or a row of 0 bytes. Throws std::invalid_argument with the reason if a row is refused: numbers that
+  /// contradict each other (size / time is not algbw; busbw is not that of the collective and the listed ranks), a
+  /// collective that cannot be priced, ranks that are not listed; also for a rank that is listed for two processes or
+  /// in another group than the ranks before it.
   std::optional<Measurement> take(const std::string& line);
 
   /// Throws std::invalid_argument if the output did not show which collective was measured.
@@ -42,13 +44,17 @@ class NcclTests {
 
   void take_comment(const Words& words);
   void take_program(const std::string& word);
+  void take_rank(const Words& words);
   void take_units(const Words& units);
   void begin_run();
+  void begin_list();
   Layout layout_of(const Words& row) const;
   Layout layout_by_numbers(const Words& row) const;
   Collective collective_of(const Words& row, const Layout& layout, double algbw, double busbw);
 
-  std::map<std::string, Index> hosts_;  ///< number of ranks on each host
+  std::map<std::string, Index> hosts_;         ///< number of ranks on each host
+  std::map<std::string, std::string> listed_;  ///< the line that lists each rank, by its number
+  std::string group_;                          ///< group of the listed ranks; empty: versions without groups
   Index ranks_ = 0;
   std::string program_;                             ///< all_reduce_perf, ...; empty: no name read yet
   Words columns_;                                   ///< columns of the header line; empty: no such line

@@ -167,6 +167,35 @@ TEST_CASE("price: a table of all-reduces knows that GPUs share a network link, a
   CHECK_THAT(links.out, Contains("\"extended\": []"));
 }
 
+TEST_CASE("price: measurements come from several files, tables and logs of launchers") {
+  const Folder folder;
+  write_file(folder / "one.csv", "nodes,gpus,bytes,seconds\n1,2,1e6,1e-4\n2,2,1e6,1e-3\n");
+  std::string log = "[1,0]<stdout>:# Collective test starting: all_reduce_perf_mpi\n";
+  for (int rank = 0; rank < 8; ++rank) {
+    log += "[1,0]<stdout>:#  Rank  " + std::to_string(rank) + " Group  0 Pid 2" + std::to_string(rank) + " on node" +
+           std::to_string(rank / 2) + " device  0 [0x35] Tesla T4\n";
+  }
+  const std::string row = "[1,0]<stdout>: 1000000 250000 float sum -1 1500.0 0.67 1.17 0 1500.0 0.67 1.17 0\n";
+  write_file(folder / "four.log", log + row);
+  const Outcome fitted =
+      run_onebit(folder, {"price", "--calibrate", "one.csv,four.log", "--cluster", "paper-ethernet", "-o", "mine.ini"});
+  CAPTURE(fitted.out, fitted.err);
+  REQUIRE(fitted.status == 0);
+  CHECK_THAT(fitted.out, Contains("4 x 2") && Contains("1.5 ms"));
+  CHECK_THAT(read_file(folder / "mine.ini"), Contains("doc = fitted to one.csv, four.log"));
+  const Outcome priced = run_onebit(folder, bert({"--cluster", "mine.ini", "--workers", "8", "--cost-model", "table",
+                                                  "--cost-table", "one.csv,four.log", "--json"}));
+  CAPTURE(priced.err);
+  CHECK(priced.status == 0);
+  write_file(folder / "broken.log", log + row + "[1,0]<stdout>: 1000000 250000 float sum -1 1500.0 0.50 0.88 0\n");
+  const Outcome broken =
+      run_onebit(folder, {"price", "--calibrate", "one.csv,broken.log", "--cluster", "paper-ethernet"});
+  CHECK(broken.status == 2);
+  CHECK_THAT(broken.err, Contains("broken.log:11") && Contains("algbw is 0.5"));
+  const Outcome empty = run_onebit(folder, {"price", "--calibrate", "one.csv,,", "--cluster", "paper-ethernet"});
+  CHECK_THAT(empty.err, Contains("files separated by single commas"));
+}
+
 TEST_CASE("price: a log is not priced with the workload of another model") {
   const Folder folder;
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5"})).status == 0);  // 43 parameters

@@ -194,8 +194,11 @@ def measurement_seeds():
 # Out of bounds values : 0 OK
 # Avg bus bandwidth    : 10.49
 """
+    logs = ["".join(prefix + line + "\n" for line in nccl.splitlines()) for prefix in
+            (" 0: ", "[1,0]<stdout>:", "\x1b[36m(head, rank=0, pid=3808)\x1b[0m ", "progress\r")]
+    logs.append(nccl.replace("     2097152", "node1:21:27 [0] NCCL INFO Channel 00/02 : 0 1\n           0             0     float     sum      -1     0.00     nan     nan    N/A\n     2097152").replace("200.0", "2.0e+07"))
     for use in range(3):
-        for i, text in enumerate(tables + [nccl, nccl.replace("# nThread", "# all_reduce_perf nThread"), nccl.replace("(us)", "(ms)")]):
+        for i, text in enumerate(tables + [nccl, nccl.replace("# nThread", "# all_reduce_perf nThread"), nccl.replace("(us)", "(ms)")] + logs):
             yield f"table-{use}-{i}", bytes([use]) + text.encode()
 
 

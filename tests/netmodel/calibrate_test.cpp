@@ -154,5 +154,8 @@ TEST_CASE("malformed measurements are refused with file and line") {
   CHECK_THROWS_AS(calibrate({}, round_cluster()), ConfigError);
   std::vector<Measurement> mixed = kEthernet;
   mixed.front().collective = Collective::all_gather;
-  CHECK_THROWS_WITH(calibrate(mixed, round_cluster()), Contains("all_gather"));
+  mixed.front().where = "rows:7";
+  CHECK_THROWS_WITH(calibrate(mixed, round_cluster()), Contains("all_gather") && Contains("(rows:7)"));
+  mixed.front() = {1, 1, Bytes(kBert), Seconds(1), Collective::all_reduce, "rows:8"};
+  CHECK_THROWS_WITH(calibrate(mixed, round_cluster()), Contains("one GPU") && Contains("(rows:8)"));
 }

@@ -3,9 +3,7 @@
 #include "netmodel/measured/nccl_tests.hpp"
 
 #include "device/base/error.hpp"
-#include "tests/catch.hpp"
-#include "tests/folder.hpp"
-#include "tests/netmodel/models.hpp"
+#include "tests/netmodel/nccl_output.hpp"
 
 using namespace onebit;
 using namespace onebit::tests;
@@ -13,39 +11,12 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// The list of ranks, in the new form or that of before version 2.13.
-std::string ranks(Index nodes, Index gpus, bool old = false) {
-  std::string text =
-      "# nThread 1 nGpus 1 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5\n#\n# Using devices\n";
-  for (Index rank = 0; rank < nodes * gpus; ++rank) {
-    text += "#  Rank " + std::to_string(rank) + (old ? "" : " Group  0") + " Pid 11 on  node" +
-            std::to_string(rank / gpus) + " device " + std::to_string(rank % gpus) + " [0x07] NVIDIA A100\n";
-  }
-  return text + "#\n#                       out-of-place                       in-place\n";
-}
-
-const std::string kNewHeader =
-    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
-    "#wrong\n#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  "
-    "(GB/s)\n";
 const std::string kOldHeader =
     "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
     "#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
 const std::string kBareHeader =
     "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw  error\n"
     "#        (B)    (elements)             (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
-
-std::vector<Measurement> read(const std::string& text) {
-  const Folder folder;
-  write_file(folder / "nccl.txt", text);
-  return read_measurements(folder / "nccl.txt");
-}
-
-void check_row(const Measurement& row, Collective collective, double bytes, double seconds) {
-  CHECK(name(row.collective) == name(collective));
-  CHECK(row.bytes.value == Approx(bytes));
-  CHECK(row.seconds.value == Approx(seconds));
-}
 
 }  // namespace
 
@@ -126,6 +97,78 @@ TEST_CASE("nccl-tests: rows that contradict themselves are refused") {
     cpu_time.replace(at, 7, "cputime");
   CHECK_THROWS_WITH(read(ranks(2, 4) + cpu_time + " 1000000 250000 float sum -1 100.0 10.00 17.50 0\n"),
                     Contains("no column time"));
+}
+
+TEST_CASE("nccl-tests: a program may have a suffix, and its name may be missing where it is an all-reduce") {
+  const std::string row = " 1000000 250000 float none -1 100.0 10.00 8.75 0 100.0 10.00 8.75 0\n";
+  const std::string start = "# Collective test starting: all_gather_perf";
+  check_row(read(start + "_mpi\n" + ranks(2, 4) + kNewHeader + row).at(0), Collective::all_gather, 125000, 1e-4);
+  CHECK_THROWS_AS(read(start + ".log\n" + ranks(2, 4) + kNewHeader + row), ConfigError);
+  CHECK_THROWS_WITH(read("$ srun ./sendrecv_perf_mpi\n" + ranks(2, 4) + kNewHeader + row), Contains("sendrecv_perf"));
+}
+
+TEST_CASE("nccl-tests: rows of 0 bytes are skipped, whatever else they say") {
+  const std::string zeros =
+      "           0             0     float     sum      -1     6.36    0.00    0.00      0     6.40    0.00    0.00   "
+      "   0\n"
+      "           0             0     float     sum      -1     0.00     nan    -nan    N/A     0.00     nan    -nan   "
+      " N/A\n";
+  const std::string row = " 1000000 250000 float sum -1 100.0 10.00 17.50 0 100.0 10.00 17.50 0\n";
+  for (const std::string& header : {kNewHeader, std::string()}) {
+    const auto rows = read(ranks(2, 4) + header + zeros + row);
+    REQUIRE(rows.size() == 1);
+    check_row(rows[0], Collective::all_reduce, 1e6, 1e-4);
+  }
+}
+
+TEST_CASE("nccl-tests: a time of ten seconds has two digits, and the rate has more") {
+  const std::string head = "# Collective test starting: all_reduce_perf\n" + ranks(2, 4);
+  const std::string slow = " 17179869184 4294967296 float sum -1 1.0e+07 1.64 2.87 N/A 1.0e+07 1.64 2.87 N/A\n";
+  const std::string slower = " 17179869184 4294967296 float sum -1 1.4e+08 0.12 0.21 N/A 1.4e+08 0.12 0.21 N/A\n";
+  for (const std::string& header : {kNewHeader, std::string()}) {
+    const auto rows = read(head + header + slow + slower);
+    REQUIRE(rows.size() == 2);
+    check_row(rows[0], Collective::all_reduce, 17179869184, 17179869184 / 1.64e9);
+    check_row(rows[1], Collective::all_reduce, 17179869184, 140);  // the rate has two digits as well
+  }
+  CHECK_THROWS_WITH(read(head + kNewHeader + " 17179869184 1 float sum -1 1.0e+07 2.10 3.67 0\n"),
+                    Contains("size / time is 1.7"));
+}
+
+TEST_CASE("nccl-tests: more columns, as of graphs, of timestamps and of single iterations") {
+  std::string text = ranks(2, 4) + kNewHeader;
+  text.replace(text.find("warmup"), 6, "agg iters: 1 validation: 0 graph: 10 warmup");
+  const std::string row = " 1000000 250000 float sum -1 100.0 10.00 17.50 N/A";
+  check_row(read(text + row + " 90.0 11.11 19.44 N/A 2025-03-01 10:00:00\n").at(0), Collective::all_reduce, 1e6, 1e-4);
+  const std::string iterations =
+      "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw #wrong i_min\n"
+      "# (B) (elements) (us) (GB/s) (GB/s) (us) (us) (us) (%) (us) (GB/s) (GB/s) (us)\n";
+  check_row(read(ranks(2, 4) + iterations + row + " 99.0 101.0 100.9 1.00 90.0 11.11 19.44 N/A 89.0\n").at(0),
+            Collective::all_reduce, 1e6, 1e-4);
+}
+
+TEST_CASE("nccl-tests: ranks of several processes that measure alone, and of several groups, are refused") {
+  const std::string row = " 1000000 250000 float sum -1 100.0 10.00 10.00 0 100.0 10.00 10.00 0\n";
+  std::string twice = ranks(2, 1);
+  twice.replace(twice.find("Rank 1"), 6, "Rank 0");
+  CHECK_THROWS_WITH(read(twice + kNewHeader + row),
+                    Contains("nccl.txt:5") && Contains("rank 0 is listed for two processes") && Contains("MPI=1"));
+  std::string groups = ranks(2, 1);
+  groups.replace(groups.find("Group  0", groups.find("Rank 1")), 8, "Group  1");
+  CHECK_THROWS_WITH(read(groups + kNewHeader + row), Contains("several groups") && Contains("NCCL_TESTS_SPLIT"));
+  // Two programs without MPI that do not mix their lists measured one node each.
+  const auto alone = read(ranks(1, 2) + ranks(1, 2) + kNewHeader + row);
+  REQUIRE(alone.size() == 1);
+  CHECK((alone[0].nodes == 1 && alone[0].gpus_per_node == 2));
+}
+
+TEST_CASE("nccl-tests: the ranks of a run that failed before its first row do not count, nor do repeated lists") {
+  const std::string row = " 1000000 250000 float sum -1 100.0 10.00 17.50 0 100.0 10.00 17.50 0\n";
+  const std::string list = ranks(2, 4), again = list.substr(list.find("#  Rank"));
+  const auto rows = read(ranks(4, 4) + "node3: Test NCCL failure common.cu:1204 'unhandled system error'\n" + list +
+                         again + kNewHeader + row + again + row);
+  REQUIRE(rows.size() == 2);
+  CHECK((rows[1].nodes == 2 && rows[1].gpus_per_node == 4));
 }
 
 TEST_CASE("nccl-tests: nodes with different numbers of GPUs are refused") {

@@ -27,7 +27,7 @@ double seconds(const CostModel& model, Index ranks, const Request& r) {
 CostModelConfig of(const std::string& name, const std::string& table) {
   CostModelConfig config;
   config.name = name;
-  config.table = table;
+  if (!table.empty()) config.table = {table};
   return config;
 }
 
@@ -57,6 +57,23 @@ TEST_CASE("measured times are looked up and interpolated") {
   CHECK_THROWS_WITH(seconds(model, 16, request(C::all_reduce, A::ring, 1e6)), Contains("4 nodes of 4 GPUs"));
   const Estimate estimate = cost(model, round_cluster(4), 8, request(C::all_reduce, A::ring, 1e6));
   CHECK(estimate.nic_bytes.value == Approx(2 * 7 / 8.0 * 1e6));
+}
+
+TEST_CASE("several times of one size count as their mean, in any order") {
+  const std::vector<Measurement> rows = {{2, 4, Bytes(1e6), Seconds(1e-3)},
+                                         {2, 4, Bytes(1e8), Seconds(3e-2)},
+                                         {2, 4, Bytes(1e6), Seconds(2e-3)},
+                                         {2, 4, Bytes(1e8), Seconds(1e-2)},
+                                         {2, 4, Bytes(1e6), Seconds(6e-3)}};
+  for (const TableModel& model : {TableModel(rows), TableModel({rows.rbegin(), rows.rend()})}) {
+    const auto at = [&](double bytes) {
+      return seconds(model, 8, request(Collective::all_reduce, Algorithm::ring, bytes));
+    };
+    CHECK(at(1e6) == Approx(3e-3));
+    CHECK(at(1e7) == Approx(std::sqrt(3e-3 * 2e-2)));
+    CHECK(at(1e8) == Approx(2e-2));
+    CHECK(at(2e8) == Approx(4e-2));
+  }
 }
 
 TEST_CASE("GPUs that share a network link slow down what was not measured") {
