@@ -232,9 +232,9 @@ TEST_CASE("price: the schedule of 0/1 Adam is that of the run, and what was assu
   CAPTURE(given.out, given.err, assumed.out);
   REQUIRE((given.status == 0 && json.status == 0 && assumed.status == 0));
   CHECK((given.err.empty() && assumed.err.empty()));
-  CHECK_THAT(given.out, Contains("schedule: 60 steps: ") && Contains("; 40 local, 14 of them with an exchange\n"));
+  CHECK_THAT(given.out, Contains("schedule: 60 steps: ") && Contains("; 40 local, 15 of them with an exchange\n"));
   CHECK_THAT(json.out, Contains("\"schedule\": {\"steps\": 60, \"assumed\": false, ") &&
-                           Contains("{\"stage\": \"local\", \"steps\": 40, \"exchanges\": 14}"));
+                           Contains("{\"stage\": \"local\", \"steps\": 40, \"exchanges\": 15}"));
   CHECK_THAT(assumed.out, Contains("schedule: 134 steps (assumed, because --steps was not given): "));
   CHECK_THAT(price({"--steps", "60", "--step.warmup-share", "0.2"}).err, Contains("give only one of the two"));
   const Outcome other = run_onebit(Folder(), bert({"--cluster", "eth10", "--workers", "8", "--steps", "60"}));
