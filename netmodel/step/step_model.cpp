@@ -188,7 +188,7 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
     }
   }
   sum.finish(step);
-  step.communication = overlapped ? after : step.all_communication;
+  step.communication = std::min(after, step.all_communication);  // rounding may make the exposed part larger
   if (overlapped && fabric.ranks() > 1) step.backward += slower * options.stretch * compute.last_backward;
   step.step = step.forward + step.backward + step.communication + step.codec + step.optimizer;
   return step;
