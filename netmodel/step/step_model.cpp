@@ -188,7 +188,8 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
     }
   }
   sum.finish(step);
-  step.communication = std::min(after, step.all_communication);  // rounding may make the exposed part larger
+  step.communication = step.all_communication;
+  if (overlapped) step.communication = std::min(after, step.communication);  // rounding may make `after` larger
   if (overlapped && fabric.ranks() > 1) step.backward += slower * options.stretch * compute.last_backward;
   step.step = step.forward + step.backward + step.communication + step.codec + step.optimizer;
   return step;

@@ -272,3 +272,11 @@ TEST_CASE("pricing: weak scaling keeps a GPU's batch, strong scaling the samples
   CHECK(scaling.strong[1].batch == 8);
   CHECK(std::isnan(scaling.strong[2].dense));  // 32 samples do not divide among 3
 }
+
+TEST_CASE("pricing: nothing of a hierarchical exchange is hidden or left out") {
+  JobPlan plan = bert_plan("onebit-adam");
+  plan.rules.step.hierarchical = true;
+  const netmodel::StepEstimate step = price_job(plan_job(plan, infiniband()), infiniband(), {}).stages.back().step;
+  CHECK(step.communication.value > 0);
+  CHECK(step.communication == step.all_communication);
+}
