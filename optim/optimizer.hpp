@@ -138,15 +138,37 @@ class Optimizer {
 /// The codecs that an optimizer accepts.
 enum class Codecs { any, its_own, none };
 
+/// Number of steps of one kind: steps of the same phase that synchronise (StepReport::synchronised), or do not. They
+/// have the same exchanges.
+struct StepCount {
+  Phase phase = Phase::dense;
+  bool synchronised = true;
+  Index steps = 0;
+};
+
+/// An optimizer's own schedule, by which steps of one run exchange different things.
+struct StepSchedule {
+  /// Counts the kinds of steps of a run of `steps` steps, in the order of their first steps. Takes time in proportion
+  /// to the steps. Throws ConfigError for a hyper-parameter out of range.
+  std::vector<StepCount> (*count)(const OptimizerConfig& config, Index steps);
+  /// Returns the length of a run in which a given share of the steps, above 0, precedes the freeze of the variance; for
+  /// a schedule without a freeze, of one period.
+  Index (*usual_steps)(const OptimizerConfig& config, double share);
+};
+
 struct OptimizerEntry {
   std::string_view name;
   std::string_view doc;
   std::unique_ptr<Optimizer> (*make)(const Problem&, const OptimizerConfig&);
   std::string_view codec = "";  ///< its own default codec; empty: the general default
   Codecs codecs = Codecs::any;
+  const StepSchedule* schedule = nullptr;  ///< null: what a step exchanges depends on its phase alone
 };
 
 const std::vector<OptimizerEntry>& optimizers();
+
+/// Returns the schedule of an optimizer; null if it has none, or for an unknown name.
+const StepSchedule* schedule_of(std::string_view optimizer);
 
 /// Name of the codec that the configured optimizer uses: its own default if it has one and either allows no other
 /// (Codecs::its_own) or the user chose none; otherwise exchange.up.name. chosen: whether the user set the codec.

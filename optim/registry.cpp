@@ -84,12 +84,12 @@ std::vector<Row> adaptive_rows(const CommonOptions& common) {
        adam + " granularity"},
       {"adam",
        {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
-        make<ZeroOneAdam>},
+        make<ZeroOneAdam>, "", Codecs::any, &ZeroOneAdam::kSchedule},
        common.corrected + " var-freeze-step var-update-scaler local-step-scaler local-step-clipper granularity",
        "zeroone-adam-32"},
       {"adam",
        {"zeroone-adam-32", "ablation of 0/1 Adam: its variance schedule with gradients averaged uncompressed",
-        make<ZeroOneAdam32>, "", Codecs::none},
+        make<ZeroOneAdam32>, "", Codecs::none, &ZeroOneAdam32::kSchedule},
        common.moments + " bias-correction var-freeze-step var-update-scaler"},
       {"adam",
        {"cada1", "CADA rule 1: AMSGrad; a worker uploads if its gradient has changed enough, relative to a snapshot",
@@ -164,15 +164,15 @@ std::vector<Row> local_rows(const CommonOptions& common) {
   return {
       {"momentum-sgd",
        {"local-sgd", "SGD with momentum on every worker; the weights are averaged every local-period steps",
-        make<LocalSgd>, "", Codecs::none},
+        make<LocalSgd>, "", Codecs::none, &LocalOptimizer::kSchedule},
        common.sgd + " momentum local-period"},
       {"adam",
        {"local-adam", "AdamW on every worker; weights and moments are averaged every local-period steps",
-        make<LocalAdam>, "", Codecs::none},
+        make<LocalAdam>, "", Codecs::none, &LocalOptimizer::kSchedule},
        common.corrected + " local-period"},
       {"adam",
        {"diloco", "AdamW on every worker; every local-period steps, an outer Nesterov step along the mean displacement",
-        make<DiLoCo>, "", Codecs::none},
+        make<DiLoCo>, "", Codecs::none, &LocalOptimizer::kSchedule},
        common.corrected + " local-period outer-lr outer-momentum"},
   };
 }
@@ -254,6 +254,13 @@ Codecs codecs_of(const OptimizerConfig& config) {
     if (entry.name == config.name) return entry.codecs;
   }
   return Codecs::any;
+}
+
+const StepSchedule* schedule_of(std::string_view optimizer) {
+  for (const OptimizerEntry& entry : optimizers()) {
+    if (entry.name == optimizer) return entry.schedule;
+  }
+  return nullptr;
 }
 
 std::string codec_of(const OptimizerConfig& config, bool chosen) {

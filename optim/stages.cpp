@@ -1,5 +1,7 @@
 #include "optim/stages.hpp"
 
+#include "optim/parent.hpp"
+
 namespace onebit::optim {
 
 bool compresses(std::string_view optimizer, Phase phase) {
@@ -7,6 +9,11 @@ bool compresses(std::string_view optimizer, Phase phase) {
   OptimizerConfig config;
   config.name = optimizer;
   return codecs_of(config) != Codecs::none;
+}
+
+bool exchanges_gradients(std::string_view optimizer, Phase phase) {
+  if (phase == Phase::local) return false;
+  return phase != Phase::compression || !is_dense_until_freeze(optimizer);
 }
 
 Index gradients_per_step(std::string_view optimizer) {

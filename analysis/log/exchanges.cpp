@@ -61,7 +61,8 @@ void add_stages(const StepRange& all, const RecordedPhases& phases, std::string_
     if (ranges.size() > begin && ranges.back().phase == phase) {
       ranges.back().last = next - 1;
     } else {
-      ranges.push_back({first, next - 1, all.each, phase, optim::compresses(optimizer, phase)});
+      ranges.push_back({first, next - 1, all.each, phase, optim::compresses(optimizer, phase),
+                        optim::exchanges_gradients(optimizer, phase)});
     }
   }
 }

@@ -17,6 +17,7 @@ struct StepRange {
   netmodel::TrafficList each = {};
   optim::Phase phase = optim::Phase::dense;  ///< phase as reported by the optimizer
   bool compressed = false;                   ///< whether the stage exchanges encoded vectors (optim::compresses)
+  bool gradients = true;  ///< whether uncompressed exchanges carry gradients (optim::exchanges_gradients)
 
   double steps() const { return static_cast<double>(last - first + 1); }
 };

@@ -12,8 +12,7 @@ constexpr std::size_t kKinds = 16;
 
 void StageTraffic::add(netmodel::StepTraffic step, Index count) {
   const auto recent = kinds.end() - static_cast<std::ptrdiff_t>(std::min(kinds.size(), kKinds));
-  auto same =
-      std::find_if(recent, kinds.end(), [&](const StepKind& kind) { return kind.traffic.exchanges == step.exchanges; });
+  auto same = std::find_if(recent, kinds.end(), [&](const StepKind& kind) { return kind.traffic == step; });
   if (same == kinds.end()) same = kinds.insert(kinds.end(), {std::move(step), 0});
   same->count += count;
 }
@@ -32,7 +31,7 @@ StageTraffic StageTraffic::sample(std::size_t most) const {
 }
 
 netmodel::StepTraffic traffic_of(const StepRange& range, Index parameters) {
-  return {range.each, range.compressed && !range.each.empty() ? parameters : 0};
+  return {range.each, range.compressed && !range.each.empty() ? parameters : 0, range.gradients};
 }
 
 std::vector<StageTraffic> stages_of(const std::vector<StepRange>& ranges, Index parameters) {

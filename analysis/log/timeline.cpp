@@ -38,10 +38,11 @@ class StepSeconds {
   double of(const StepRange& range, Index parameters) {
     const netmodel::StepTraffic step = traffic_of(range, parameters);
     for (const Kind& kind : kinds_) {
-      if (kind.compressed == step.compressed && *kind.exchanges == range.each) return kind.seconds;
+      if (kind.compressed == step.compressed && kind.gradients == step.gradients && *kind.exchanges == range.each)
+        return kind.seconds;
     }
     if (kinds_.size() == kMost) kinds_.pop_front();
-    kinds_.push_back({&range.each, step.compressed, pricer_.of(step).step.value});
+    kinds_.push_back({&range.each, step.compressed, step.gradients, pricer_.of(step).step.value});
     return kinds_.back().seconds;
   }
 
@@ -50,6 +51,7 @@ class StepSeconds {
   struct Kind {
     const netmodel::TrafficList* exchanges;
     Index compressed;
+    bool gradients;
     double seconds;
   };
   const StepPricer& pricer_;

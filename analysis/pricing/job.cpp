@@ -6,6 +6,7 @@
 #include "analysis/pricing/stage_traffic.hpp"
 #include "device/base/error.hpp"
 #include "netmodel/cluster/fabric.hpp"
+#include "optim/optimizer.hpp"
 #include "optim/two_stage/freeze.hpp"
 #include "sim/log/reader.hpp"
 
@@ -15,13 +16,51 @@ namespace {
 StageTraffic dense_adam(Index workers, Index parameters) {
   optim::OptimizerConfig adam;
   adam.name = "adam";
-  return plan_stages(adam, workers, parameters).front();
+  return plan_stages({.optimizer = adam, .workers = workers, .parameters = parameters}).front();
 }
 
 double warmup_share(const JobPlan& plan) {
   constexpr double usual = 0.15;
   if (!std::isnan(plan.warmup_share)) return plan.warmup_share;
   return optim::freeze_fraction(plan.run.optimizer.freeze.policy).value_or(usual);
+}
+
+/// Returns the length of the run that the plan describes, or of a usual one. Empty for an optimizer without a schedule.
+std::optional<ScheduledRun> scheduled_run(const JobPlan& plan) {
+  const optim::StepSchedule* schedule = optim::schedule_of(plan.run.optimizer.name);
+  if (schedule == nullptr) return std::nullopt;
+  if (plan.run.steps > 0) {
+    if (std::isnan(plan.warmup_share)) return ScheduledRun{plan.run.steps, false};
+    throw ConfigError("the schedule of " + plan.run.optimizer.name + " decides how many of its steps are warm-up",
+                      "step.warmup-share, steps " + std::to_string(plan.run.steps), "give only one of the two");
+  }
+  const double share = warmup_share(plan);
+  if (!(share > 0)) {
+    throw ConfigError("no run of " + plan.run.optimizer.name + " has so few warm-up steps", "step.warmup-share 0",
+                      "give a share above 0, or --steps");
+  }
+  return ScheduledRun{schedule->usual_steps(plan.run.optimizer, share), true};
+}
+
+double share_before_last(const std::vector<StageTraffic>& stages) {
+  Index steps = 0;
+  for (const StageTraffic& stage : stages) steps += stage.steps();
+  return 1 - static_cast<double>(stages.back().steps()) / static_cast<double>(steps);
+}
+
+/// Sets the stages of a job that was not run, and the share of the steps before the last one.
+void plan_optimizer(const JobPlan& plan, Job& job) {
+  job.schedule = scheduled_run(plan);
+  job.stages = plan_stages({.optimizer = plan.run.optimizer,
+                            .workers = job.workers,
+                            .parameters = job.workload.parameters,
+                            .tensors = job.workload.tensors,
+                            .steps = job.schedule ? job.schedule->steps : 1});
+  if (job.schedule) {
+    job.warmup_share = share_before_last(job.stages);
+  } else {
+    job.warmup_share = job.stages.size() > 1 ? warmup_share(plan) : 0;
+  }
 }
 
 }  // namespace
@@ -33,7 +72,10 @@ Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster) {
   job.rules = plan.rules;
   job.workload = plan.rules.workload.value();
   job.name = job.workload.name;
-  if (plan.parameters > 0) job.workload.parameters = plan.parameters;
+  if (plan.parameters > 0 && plan.parameters != job.workload.parameters) {
+    job.workload.parameters = plan.parameters;
+    job.workload.tensors.clear();
+  }
   if (job.workload.parameters == 0)
     throw ConfigError("the workload has no parameters", job.name, "give their number with --step.parameters");
   job.workers = plan.workers > 0 ? plan.workers : cluster.nodes * cluster.gpus_per_node;
@@ -44,8 +86,7 @@ Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster) {
   job.batch = plan.run.batch;
   job.accumulation = plan.run.accumulation;
   job.dense = dense_adam(job.workers, job.workload.parameters);
-  job.stages = plan_stages(plan.run.optimizer, job.workers, job.workload.parameters);
-  job.warmup_share = job.stages.size() > 1 ? warmup_share(plan) : 0;
+  plan_optimizer(plan, job);
   return job;
 }
 
@@ -64,9 +105,7 @@ Job job_of_log(const std::string& path, const PriceRules& rules) {
   job.workload = workload_of(size_of(run), job.rules);
   job.dense = dense_adam(job.workers, run.parameters);
   job.stages = stages_of(job.log->exchanges, run.parameters);
-  Index steps = 0;
-  for (const StageTraffic& stage : job.stages) steps += stage.steps();
-  job.warmup_share = 1 - static_cast<double>(job.stages.back().steps()) / static_cast<double>(steps);
+  job.warmup_share = share_before_last(job.stages);
   return job;
 }
 

@@ -11,14 +11,21 @@
 
 namespace onebit::analysis {
 
+/// Length of the run over which the stages are means, for optimizers with a schedule of their own.
+struct ScheduledRun {
+  Index steps = 0;
+  bool assumed = false;  ///< whether the steps were not given
+};
+
 struct Job {
   std::string name;       ///< name of the workload, or the log's path
   std::string optimizer;  ///< name of the optimizer
   netmodel::Workload workload;
   Index workers = 1, batch = 1, accumulation = 1;
-  StageTraffic dense;                ///< traffic of dense Adam
-  std::vector<StageTraffic> stages;  ///< traffic of the optimizer's stages
-  double warmup_share = 0;           ///< share of the steps before the last stage
+  StageTraffic dense;                      ///< traffic of dense Adam
+  std::vector<StageTraffic> stages;        ///< traffic of the optimizer's stages
+  double warmup_share = 0;                 ///< share of the steps before the last stage
+  std::optional<ScheduledRun> schedule{};  ///< present if the stages hold the steps of a planned run
   PriceRules rules;
   std::optional<Run> log{};  ///< the run of the log, if one is priced
 };
@@ -27,14 +34,17 @@ struct Job {
 struct JobPlan {
   PriceRules rules;      ///< pricing rules, which must contain a workload
   Index parameters = 0;  ///< number of parameters to use instead of the workload's; 0: keep the workload's
-  /// Share of the steps before the last stage; NaN: that of the freeze policy, or 0.15 if it has none.
+  /// Share of the steps before the last stage; NaN: that of the freeze policy, or 0.15 if it has none. An optimizer
+  /// with a schedule of its own has this share in a run that is just long enough for it, unless the run's steps are
+  /// given.
   double warmup_share = PriceRules::kNotGiven;
   Index workers = 0;   ///< number of workers; 0: as many as the cluster's GPUs
-  sim::RunConfig run;  ///< run of which the optimizer, batch and accumulation are used
+  sim::RunConfig run;  ///< run of which the optimizer, batch, accumulation and steps are used
 };
 
 /// Plans the exchanges of a job. Throws ConfigError where neither the plan nor the cluster gives a number of workers,
-/// the workload has no parameters, or the exchanges depend on data (plan_stages).
+/// the workload has no parameters, both the steps and the share of those before the last stage are given to an
+/// optimizer with a schedule of its own, or the exchanges cannot be planned (plan_stages).
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster);
 
 /// Makes a job from a log's exchanges and sizes. Computing times are one worker's share of those measured in the

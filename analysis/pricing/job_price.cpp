@@ -74,20 +74,29 @@ void write_schedule(const Job& job, const Cluster& cluster, const netmodel::Cost
   files::write(path, schedule.view());
 }
 
-/// Returns the speed-up of the whole run. Stages count by their steps in the log; without a log, the stages before the
-/// last one have equal parts of the warm-up share.
-static double end_to_end(const ClusterPrice& price, double share) {
+/// Returns the mean step of the stages before the last one. Stages of a planned run count by their steps; otherwise
+/// they count alike.
+static Seconds mean_before_last(const ClusterPrice& price, const Job& job) {
+  Seconds sum;
+  double weights = 0;
+  for (std::size_t i = 0; i + 1 < price.stages.size(); ++i) {
+    const double weight = job.schedule ? static_cast<double>(job.stages[i].steps()) : 1;
+    sum += weight * price.stages[i].step.step;
+    weights += weight;
+  }
+  return 1 / weights * sum;
+}
+
+/// Returns the speed-up of the whole run. Stages count by their steps in the log; without a log, by the warm-up share.
+static double end_to_end(const ClusterPrice& price, const Job& job) {
   if (price.timeline) {
     Index steps = 0;
     for (const StageTime& stage : price.timeline->stages()) steps += stage.steps;
     return static_cast<double>(steps) * price.dense.step.step.value / price.timeline->at(steps);
   }
   if (price.stages.size() < 2) return price.speedup;
-  Seconds before;
-  for (std::size_t i = 0; i + 1 < price.stages.size(); ++i) before += price.stages[i].step.step;
-  before = 1 / static_cast<double>(price.stages.size() - 1) * before;
-  const Seconds last = price.stages.back().step.step;
-  return price.dense.step.step / before * netmodel::mixed_speedup(share, before / last);
+  const Seconds before = mean_before_last(price, job), last = price.stages.back().step.step;
+  return price.dense.step.step / before * netmodel::mixed_speedup(job.warmup_share, before / last);
 }
 
 ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config) {
@@ -117,7 +126,7 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::C
     for (const StageTraffic& stage : job.stages) price.stages.push_back(priced(stage.name, pricer.mean(stage)));
   }
   price.speedup = price.dense.step.step / price.stages.back().step.step;
-  price.end_to_end_speedup = end_to_end(price, job.warmup_share);
+  price.end_to_end_speedup = end_to_end(price, job);
   const auto gain = [&](double rate) { return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), *model) - 1; };
   find_break_even(gain, price);
   return price;

@@ -1,15 +1,31 @@
 #pragma once
-// The planned traffic of an optimizer. It takes its first steps on a planning device, which computes nothing.
+// The planned traffic of an optimizer. It takes its first steps on a planning device, which computes and stores
+// nothing.
+
+#include <span>
 
 #include "analysis/log/stages.hpp"
 #include "optim/config.hpp"
 
 namespace onebit::analysis {
 
-/// Returns the traffic of the stages in order, for a model that is a single vector. To plan few steps, every freeze
-/// policy is replaced by an early freeze, except the policy never, which has no compression stage. Throws what the
-/// optimizer throws, and ConfigError for traffic that depends on the data or the tensors (CADA, codecs with thresholds,
-/// PowerSGD).
-std::vector<StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters);
+/// A run whose exchanges are planned.
+struct TrafficPlan {
+  optim::OptimizerConfig optimizer;
+  Index workers = 1, parameters = 0;
+  /// The model's tensors, which add up to `parameters`; empty: not known. Only codecs whose volume depends on shapes
+  /// read them. All others are planned for a model that is a single vector.
+  std::span<const netmodel::TensorShape> tensors = {};
+  /// Number of steps of the run. Only optimizers with a schedule of their own (optim::StepSchedule) read it.
+  Index steps = 1;
+};
+
+/// Returns the traffic of the stages, in order. For an optimizer with a schedule of its own, a stage holds all of its
+/// steps in the run, counted by kind; otherwise each stage holds steps of its only kind. To plan few steps, every
+/// freeze policy is replaced by an early freeze, except the policy never, which has no compression stage; ramps and
+/// dense steps at the start are shortened. Throws what the optimizer throws, and ConfigError for traffic that depends
+/// on the data (CADA, codecs with payloads of variable size), for traffic that depends on shapes that are not known
+/// (PowerSGD), and for more than 1e8 steps of a schedule.
+std::vector<StageTraffic> plan_stages(const TrafficPlan& plan);
 
 }  // namespace onebit::analysis

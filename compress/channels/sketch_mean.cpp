@@ -8,14 +8,21 @@
 namespace onebit::compress {
 namespace {
 
-/// The parameter index of every element of the errors.
-std::vector<Index> places(const ExchangeLayout& layout) {
-  std::vector<Index> result;
+/// Returns the number of elements in the errors. Throws ConfigError if some are padding.
+Index size_without_padding(const ExchangeLayout& layout) {
   for (const Segment& segment : layout.worker().segments()) {
     if (segment.active != segment.real) {
       throw ConfigError("count-sketch cannot sketch padding that is treated as data", "codec count-sketch",
                         "use --optimizer.semantics paper or --channel server");
     }
+  }
+  return layout.state_size();
+}
+
+/// The parameter index of every element of the errors, none of which is padding.
+std::vector<Index> places(const ExchangeLayout& layout) {
+  std::vector<Index> result;
+  for (const Segment& segment : layout.worker().segments()) {
     for (Index i = 0; i < segment.real; ++i) result.push_back(segment.parameter + i);
   }
   return result;
@@ -29,7 +36,7 @@ SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout,
       shape_(sketch.shape(layout.state_size())),
       chosen_(sketch.chosen(layout.state_size())),
       candidates_(std::min(kCandidates * chosen_, layout.state_size())),
-      places_(device::Buffer<Index>::copy_of(shard.device, places(layout))),
+      places_(device::Buffer<Index>::made(shard.device, size_without_padding(layout), [&] { return places(layout); })),
       refused_(shard.device, shard.own().count * layout.worker().count()),
       sketches_(shard.device, shard.own().count * shape_.rows * shape_.columns),
       sketch_(shard.device, shape_.rows * shape_.columns),

@@ -32,8 +32,7 @@ struct Traits {
   /// Encoding first needs each exchanged vector's largest |x| over all workers, where magnitudes are limited to clip()
   /// root mean squares of their segment. This sends 4 more bytes per exchanged vector.
   bool shared_max = false;
-  bool fixed_volume = true;  ///< the volume depends only on the number of elements, not on their values or on
-                             ///< the tensors' shapes
+  bool shaped = false;  ///< the volume depends on the tensors' shapes, not only on their numbers of elements
   netmodel::WireType wire = netmodel::WireType::packed;  ///< type of the bytes of a payload's body
 };
 

@@ -33,8 +33,7 @@ std::unique_ptr<Codec> power_sgd(const CodecConfig& config) {
   require_range("rank", config.rank, 1, 1 << 16);
   require_option(config.min_rate >= 0 && std::isfinite(config.min_rate), "min-rate", shortest(config.min_rate),
                  "finite, at least 0");
-  return make_segment_codec(config.name, {.linear = true, .fixed_volume = false},
-                            LowRank{config.rank, config.min_rate});
+  return make_segment_codec(config.name, {.linear = true, .shaped = true}, LowRank{config.rank, config.min_rate});
 }
 
 std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {

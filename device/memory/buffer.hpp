@@ -32,6 +32,13 @@ class Buffer {
     buffer.upload(source);
     return buffer;
   }
+  /// A buffer of `size` elements, filled as by refill().
+  template <class Make>
+  static Buffer made(const Device& device, Index size, const Make& make) {
+    Buffer buffer(device, size);
+    buffer.refill(device, make);
+    return buffer;
+  }
   ~Buffer() {
     if (data_ != nullptr) memory_->release(data_);
   }
@@ -62,6 +69,17 @@ class Buffer {
     if (!source.empty()) memory_->upload(data_ + offset, source.data(), bytes(static_cast<Index>(source.size())));
   }
 
+  /// Replaces all elements by the numbers that make() returns in host memory. `device` is the buffer's own. A planning
+  /// device counts the copy but does not make them, so that a plan takes no memory in proportion to the model.
+  template <class Make>
+  void refill(const Device& device, const Make& make) {
+    if (device.plans()) {
+      memory_->upload(data_, nullptr, bytes(size_));
+    } else {
+      upload(make());
+    }
+  }
+
   /// Copies elements [offset, offset + target.size()) to host memory.
   void download(std::span<T> target, Index offset = 0) const {
     if (!target.empty()) memory_->download(target.data(), data_ + offset, bytes(static_cast<Index>(target.size())));
@@ -72,6 +90,13 @@ class Buffer {
     return count == 0 ? Future<T>() : Future<T>(memory_->fetch(data_, bytes(count)), count);
   }
   Future<T> fetch() const { return fetch(size_); }
+  /// Fetches a buffer that grows with the model. `device` is the buffer's own. A planning device counts the copy but
+  /// does not make it, and the result is empty.
+  Future<T> fetch_large(const Device& device) const {
+    if (!device.plans()) return fetch();
+    memory_->upload(data_, nullptr, bytes(size_));
+    return {};
+  }
 
   std::vector<T> to_host() const {
     std::vector<T> host(static_cast<std::size_t>(size_));

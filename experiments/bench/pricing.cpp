@@ -72,7 +72,7 @@ std::vector<PricingRow> bench_pricing(Index rounds) {
   const netmodel::ComputeTimes compute;
   const auto bench = [&](const std::string& what, const std::string& name, Index ranks,
                          const netmodel::StepTraffic& traffic) {
-    const auto model = netmodel::make_cost_model({.name = name, .tables = {}, .jobs = 1, .background = {}});
+    const auto model = netmodel::make_cost_model({.name = name, .table = {}, .jobs = 1, .background = {}});
     const auto work = [&] {
       const Fabric fabric(cluster, ranks);
       netmodel::estimate_step(compute, traffic, fabric, *model, {});

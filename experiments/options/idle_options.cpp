@@ -136,8 +136,9 @@ const char* unread_by_choice(const std::string& option, const sim::RunConfig& co
 }
 
 constexpr std::string_view kPlanned =
-    "workers batch accumulation optimizer optimizer.semantics optimizer.granularity optimizer.ramp "
-    "optimizer.local-period optimizer.local-step-clipper freeze channel";
+    "workers batch accumulation optimizer optimizer.semantics optimizer.granularity optimizer.local-period "
+    "optimizer.var-freeze-step optimizer.var-update-scaler optimizer.local-step-scaler optimizer.local-step-clipper "
+    "freeze channel";
 
 void add(std::vector<IdleOption>& options, const IdleOption& option) {
   if (std::find(options.begin(), options.end(), option) == options.end()) options.push_back(option);
@@ -152,7 +153,8 @@ std::string unread_because(const std::string& option, const sim::RunConfig& conf
 }
 
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config) {
-  const bool planned = holds(kPlanned, option) || option == "codec" || option.starts_with("codec.");
+  const bool scheduled = option == "steps" && optim::schedule_of(config.optimizer.name) != nullptr;
+  const bool planned = scheduled || holds(kPlanned, option) || option == "codec" || option.starts_with("codec.");
   if (!planned) return "on prices";
   const std::string& policy = config.optimizer.freeze.policy;
   const char* selector = unread_by_choice(option, config);

@@ -70,9 +70,11 @@ std::vector<Option<PriceConfig>> pricing_options() {
           "step.exchange", "1-bit exchange among all ranks, or dense inside nodes and 1-bit between them",
           ONEBIT_PLACE(step.hierarchical), std::map<std::string, bool>{{"flat", false}, {"hierarchical", true}}),
       gradient_option(),
-      field<PriceConfig>("step.warmup-share",
-                         "share of the steps before the last stage; not given: F of --freeze fraction:F, or 0.15",
-                         ONEBIT_PLACE(warmup_share)),
+      field<PriceConfig>(
+          "step.warmup-share",
+          "share of the steps before the last stage; not given: that of --freeze fraction:F, or of --steps and "
+          "the optimizer's schedule, or 0.15",
+          ONEBIT_PLACE(warmup_share)),
       field<PriceConfig>("step.parameters", "number of parameters; 0: the workload's own", ONEBIT_PLACE(parameters))};
 }
 

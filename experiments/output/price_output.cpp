@@ -49,6 +49,38 @@ std::vector<std::pair<std::string, Json>> members_of(const StagePrice& price) {
           {"bottleneck", netmodel::text(step.exchange.bottleneck)}};
 }
 
+/// Returns the number of a stage's steps that exchange something.
+Index exchanges_in(const analysis::StageTraffic& stage) {
+  Index steps = 0;
+  for (const auto& kind : stage.kinds) {
+    if (!kind.traffic.exchanges.empty()) steps += kind.count;
+  }
+  return steps;
+}
+
+/// Returns a text such as "40 steps: 20 warmup; 20 local, 5 of them with an exchange".
+std::string schedule_text(const Job& job) {
+  std::vector<std::string> stages;
+  for (const analysis::StageTraffic& stage : job.stages) {
+    const Index steps = stage.steps(), exchanges = exchanges_in(stage);
+    stages.push_back(std::to_string(steps) + " " + stage.name);
+    if (exchanges < steps) stages.back() += ", " + std::to_string(exchanges) + " of them with an exchange";
+  }
+  return std::to_string(job.schedule->steps) + " steps" +
+         (job.schedule->assumed ? " (assumed, because --steps was not given)" : "") + ": " + join(stages, "; ");
+}
+
+Json schedule_json(const Job& job) {
+  std::vector<Json> stages;
+  for (const analysis::StageTraffic& stage : job.stages) {
+    stages.push_back(
+        Json::object({{"stage", stage.name}, {"steps", stage.steps()}, {"exchanges", exchanges_in(stage)}}));
+  }
+  return Json::object({{"steps", job.schedule->steps},
+                       {"assumed", Json::boolean(job.schedule->assumed)},
+                       {"stages", Json::array(stages)}});
+}
+
 /// Returns the table of a job's steps on a cluster, a stage per column, dense Adam first.
 Table steps_table(const ClusterPrice& price, const Job& job) {
   std::vector<StagePrice> columns = price.stages;
@@ -134,6 +166,7 @@ Json to_json(const ClusterPrice& price, const Job& job) {
              .with("speedup", price.speedup)
              .with("end_to_end_speedup", price.end_to_end_speedup)
              .with("extended", Json::array({price.extended.begin(), price.extended.end()}));
+  if (job.schedule) json = json.with("schedule", schedule_json(job));
   if (price.timeline) json = json.with("run_seconds", price.timeline->at(job.log->summary.steps));
   return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : sim::not_applicable);
 }
@@ -147,6 +180,7 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
       << job.accumulation << "\n\n";
   steps_table(price, job).print(out);
   const netmodel::StepEstimate& last = price.stages.back().step;
+  if (job.schedule) out << "\nschedule: " << schedule_text(job);
   out << "\nbottleneck: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
   if (job.optimizer == "adam") return;
   out << "speed-up over dense adam: " << ratio_text(price.speedup);

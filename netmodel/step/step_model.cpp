@@ -39,13 +39,33 @@ double slowdown(const Fabric& fabric) {
   return cluster.jitter == 0 ? most : most * (1 + cluster.jitter * expected_maximum(fabric.ranks()));
 }
 
-bool is_gradient(const Traffic& traffic) {
+bool is_mean(const Traffic& traffic) {
   return traffic.collective == Collective::all_reduce && traffic.type == WireType::fp32;
 }
 
-Bytes payload_of(const Traffic& traffic, const StepOptions& options) {
-  const double share = is_gradient(traffic) ? options.gradient_bytes / sizeof(float) : 1;
+bool carries_gradients(const StepTraffic& step, const Traffic& traffic) {
+  return step.compressed == 0 && step.gradients && is_mean(traffic);
+}
+
+Bytes payload_of(const StepTraffic& step, const Traffic& traffic, const StepOptions& options) {
+  const double share = carries_gradients(step, traffic) ? options.gradient_bytes / sizeof(float) : 1;
   return Bytes(share * as_double(traffic.payload_bytes));
+}
+
+/// Returns a step's exchanges with the float32 all-reduces of its tensors as one, in the place of the first.
+TrafficList fused(const StepTraffic& step) {
+  TrafficList exchanges;
+  std::size_t mean = step.exchanges.size();
+  for (const Traffic& traffic : step.exchanges) {
+    const bool fuses = is_mean(traffic) && traffic.tensor >= 0;
+    if (fuses && mean < exchanges.size()) {
+      exchanges[mean].payload_bytes += traffic.payload_bytes;
+      continue;
+    }
+    if (fuses) mean = exchanges.size();
+    exchanges.push_back(traffic);
+  }
+  return exchanges;
 }
 
 /// Adds up exchanges, and keeps the algorithm of the one that takes longest.
@@ -102,11 +122,11 @@ std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric
   Bytes up, down;
   std::vector<Bytes> gathered;
   for (const Traffic& traffic : step.exchanges) {
-    if (is_gradient(traffic)) continue;
+    if (is_mean(traffic)) continue;
     if (traffic.collective == Collective::all_to_all) {
-      up += payload_of(traffic, options);
+      up += payload_of(step, traffic, options);
     } else if (traffic.collective == Collective::all_gather) {
-      gathered.push_back(payload_of(traffic, options));
+      gathered.push_back(payload_of(step, traffic, options));
     } else {
       up = Bytes(-1);
       break;
@@ -145,9 +165,9 @@ std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, c
   if (hierarchical) {
     for (const Request& each : hierarchical_requests(traffic, fabric, options)) plans.push_back(plan(each, fabric));
   }
-  for (const Traffic& each : traffic.exchanges) {
-    if (hierarchical && !is_gradient(each)) continue;
-    const Bytes payload = payload_of(each, options);
+  for (const Traffic& each : fused(traffic)) {
+    if (hierarchical && !is_mean(each)) continue;
+    const Bytes payload = payload_of(traffic, each, options);
     plans.push_back(
         plan(request_of(each.collective, payload, choose(each.collective, payload, fabric, model)), fabric));
   }
@@ -170,19 +190,20 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
     for (const Request& each : hierarchical_requests(traffic, fabric, options)) sum.add(each);
   }
   bool overlapped = false;
-  Seconds behind;  // time after the backward pass
-  for (const Traffic& each : traffic.exchanges) {
-    if (hierarchical && !is_gradient(each)) continue;
-    const Bytes payload = payload_of(each, options);
-    if (options.overlap == Overlap::buckets && is_gradient(each) && traffic.compressed == 0) {
-      behind += exposed(sum, payload, slower * compute.last_backward, options);
+  Seconds after;  // time after the backward pass
+  for (const Traffic& each : fused(traffic)) {
+    if (hierarchical && !is_mean(each)) continue;
+    const Bytes payload = payload_of(traffic, each, options);
+    if (options.overlap == Overlap::buckets && carries_gradients(traffic, each)) {
+      after += exposed(sum, payload, slower * compute.last_backward, options);
       overlapped = true;
     } else {
-      behind += sum.add(each.collective, payload);
+      after += sum.add(each.collective, payload);
     }
   }
   sum.finish(step);
-  step.communication = overlapped ? behind : step.all_communication;
+  step.communication = step.all_communication;
+  if (overlapped) step.communication = std::min(after, step.communication);  // rounding may make `after` larger
   if (overlapped && fabric.ranks() > 1) step.backward += slower * options.stretch * compute.last_backward;
   step.step = step.forward + step.backward + step.communication + step.codec + step.optimizer;
   return step;

@@ -24,13 +24,19 @@ struct StepOptions {
   double stretch = 0.05;
   CodecKernels codec = CodecKernels::fused;
   bool hierarchical = false;  ///< whether the compressed exchange is dense within nodes and 1-bit between them
-  double gradient_bytes = 2;  ///< bytes per element of a dense all-reduce; 2: fp16
+  double gradient_bytes = 2;  ///< bytes per element of a dense gradient; 2: fp16
 };
 
 /// The exchanges of a step.
 struct StepTraffic {
   TrafficList exchanges;
   Index compressed = 0;  ///< number of elements of a worker's vector that a codec encodes; 0: a dense step
+  /// Whether the float32 all-reduces of a dense step carry gradients. Gradients may be sent during the backward pass
+  /// and take StepOptions::gradient_bytes per element. What else workers average (weights, moments) follows the update
+  /// and stays float32.
+  bool gradients = true;
+
+  friend bool operator==(const StepTraffic&, const StepTraffic&) = default;
 };
 
 struct StepEstimate {
@@ -42,13 +48,15 @@ struct StepEstimate {
   std::string reason;         ///< reason for this algorithm
 };
 
-/// Prices a step on a fabric. Throws ConfigError if an exchange has no hierarchical form. Stragglers and jitter stretch
-/// the forward and backward passes, because all workers wait for the slowest one. Jitter s stretches them by a factor
-/// of 1 + s m(N), where m(N) is the expected maximum of N standard normal variables.
+/// Prices a step on a fabric. The float32 all-reduces of single tensors are priced as one, because frameworks fuse
+/// them. Throws ConfigError if an exchange has no hierarchical form. Stragglers and jitter stretch the forward and
+/// backward passes, because all workers wait for the slowest one. Jitter s stretches them by a factor of 1 + s m(N),
+/// where m(N) is the expected maximum of N standard normal variables.
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
                            const CostModel& model, const StepOptions& options);
 
-/// Returns the plans of a step's exchanges, in order. Gradients are not split into buckets.
+/// Returns the plans of a step's exchanges, fused as estimate_step fuses them, in order. Gradients are not split into
+/// buckets.
 std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, const CostModel& model,
                              const StepOptions& options);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
@@ -13,10 +14,41 @@ constexpr Seconds ms(double value) {
   return Seconds(value * 1e-3);
 }
 
-/// Times for six operations per parameter and token at 40 TFLOP/s on a V100, a third of them in the forward pass.
-std::vector<BatchTimes> transformer(double parameters, double tokens) {
-  const double seconds = 6 * parameters * tokens / 40e12;
-  return {{"v100", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
+/// A GPT-2 with times for six operations per parameter and token at 40 TFLOP/s on a V100, a third of them in the
+/// forward pass. `parameters` is rounded.
+Workload gpt2(const std::string& name, const std::string& model, double parameters, Index layers, Index hidden) {
+  const double seconds = 6 * parameters * 1024 / 40e12;
+  return {name,
+          model + ", sequence 1,024",
+          Source::estimated,
+          0,
+          {{"v100", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}},
+          {},
+          gpt2_tensors(layers, hidden)};
+}
+
+/// Times for six operations per parameter and token at 40% of the peak rate of matrix products in bfloat16 that NVIDIA
+/// publishes (312 TFLOP/s for an A100, 989 for an H100), a third of them in the forward pass.
+std::vector<BatchTimes> language_model(Index parameters, double tokens) {
+  constexpr double utilisation = 0.4;
+  std::vector<BatchTimes> times;
+  for (const auto& [gpu, peak] : {std::pair("h100", 989e12), std::pair("a100", 312e12)}) {
+    const double seconds = 6 * static_cast<double>(parameters) * tokens / (utilisation * peak);
+    times.push_back({gpu, 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)});
+  }
+  return times;
+}
+
+Workload language_workload(const std::string& name, const std::string& model, Index tokens,
+                           std::vector<TensorShape> tensors) {
+  const Index parameters = total_size(tensors);
+  return {name,
+          model + ", sequence " + std::to_string(tokens) + "; at 40% of the peak rate",
+          Source::estimated,
+          parameters,
+          language_model(parameters, static_cast<double>(tokens)),
+          {},
+          std::move(tensors)};
 }
 
 /// Times for `per_second` images per second on a V100 in batches of 32, a third of the time in the forward pass.
@@ -55,39 +87,43 @@ BatchTimes at_batch(const std::vector<BatchTimes>& rows, std::string_view gpu, d
 
 }  // namespace
 
-std::span<const Workload> workloads() {
-  static const auto table = std::to_array<Workload>({
+static std::vector<Workload> paper_workloads() {
+  constexpr std::array<Index, 4> resnet50 = {3, 4, 6, 3}, resnet152 = {3, 8, 36, 3};
+  return {
       {"bert-large",
        "BERT-Large, sequence 128, fp16; the V100 times of 1-bit Adam's Table 1",
        Source::published,
-       336'226'108,
+       0,
        {{"v100-pcie", 1, ms(36.65), ms(33.63)},
         {"v100-pcie", 16, ms(35.71), ms(60.81)},
         {"v100", 1, ms(25.36), ms(23.25)},
         {"v100", 16, ms(32.81), ms(59.99)}},
-       {{"v100-pcie", ms(75.1)}, {"v100", ms(57.8)}}},
+       {{"v100-pcie", ms(75.1)}, {"v100", ms(57.8)}},
+       bert_tensors(24, 1024, BertHead::pretraining)},
       // Outside the embeddings, BERT-Base has 28% of BERT-Large's operations.
       {"bert-base",
        "BERT-Base, sequence 128, fp16; scaled from BERT-Large",
        Source::estimated,
-       110'106'428,
+       0,
        {{"v100", 1, ms(12.7), ms(6.5)}, {"v100", 16, ms(12.7), ms(16.8)}},
-       {{"v100", ms(18.9)}}},
+       {{"v100", ms(18.9)}},
+       bert_tensors(12, 768, BertHead::pretraining)},
       // In DeepSpeed's figure, one GPU processes 18.7 samples per second
       {"squad",
        "BERT-Large on SQuAD, sequence 384, 3 samples per GPU; from DeepSpeed's figure",
        Source::published,
-       335'143'938,
+       0,
        {{"v100", 3, ms(37), ms(65)}},
-       {{"v100", ms(58)}}},
+       {{"v100", ms(58)}},
+       bert_tensors(24, 1024, BertHead::questions)},
       {"resnet18", "ResNet-18, ImageNet", Source::estimated, 11'689'512, images(2400), {}},
-      {"resnet50", "ResNet-50, ImageNet", Source::estimated, 25'557'032, images(800), {}},
-      {"resnet152", "ResNet-152, ImageNet", Source::estimated, 60'192'808, images(300), {}},
+      {"resnet50", "ResNet-50, ImageNet", Source::estimated, 0, images(800), {}, resnet_tensors(resnet50)},
+      {"resnet152", "ResNet-152, ImageNet", Source::estimated, 0, images(300), {}, resnet_tensors(resnet152)},
       {"dcgan", "DCGAN, 64 x 64 images, both networks", Source::estimated, 6'342'272, images(4000), {}},
-      {"gpt2", "GPT-2, sequence 1,024", Source::estimated, 124'439'808, transformer(124e6, 1024), {}},
-      {"gpt2-medium", "GPT-2 medium, sequence 1,024", Source::estimated, 354'823'168, transformer(355e6, 1024), {}},
-      {"gpt2-large", "GPT-2 large, sequence 1,024", Source::estimated, 774'030'080, transformer(774e6, 1024), {}},
-      {"gpt2-xl", "GPT-2 XL, sequence 1,024", Source::estimated, 1'557'611'200, transformer(1558e6, 1024), {}},
+      gpt2("gpt2", "GPT-2", 124e6, 12, 768),
+      gpt2("gpt2-medium", "GPT-2 medium", 355e6, 24, 1024),
+      gpt2("gpt2-large", "GPT-2 large", 774e6, 36, 1280),
+      gpt2("gpt2-xl", "GPT-2 XL", 1558e6, 48, 1600),
       {"dlrm-dense",
        "DLRM's dense layers, which are data-parallel; embedding tables are not",
        Source::estimated,
@@ -95,7 +131,36 @@ std::span<const Workload> workloads() {
        {{"v100", 2048, ms(3), ms(6)}},
        {}},
       {"none", "no computation, only the communication of --step.parameters", Source::estimated, 0, {}, {}},
-  });
+  };
+}
+
+/// Models with the sizes in their published config.json.
+static std::vector<Workload> language_workloads() {
+  const auto llama = [](const char* name, const char* model, Index tokens, const LlamaSizes& sizes) {
+    return language_workload(name, model, tokens, llama_tensors(sizes));
+  };
+  return {
+      llama("qwen2.5-1.5b", "Qwen2.5 1.5B", 4096, {28, 1536, 256, 8960, 151'936, true, true}),
+      llama("llama2-7b", "Llama 2 7B", 4096, {32, 4096, 4096, 11'008, 32'000}),
+      llama("mistral-7b", "Mistral 7B", 8192, {32, 4096, 1024, 14'336, 32'000}),
+      llama("qwen2.5-7b", "Qwen2.5 7B", 4096, {28, 3584, 512, 18'944, 152'064, true}),
+      llama("llama3-8b", "Llama 3 8B", 8192, {32, 4096, 1024, 14'336, 128'256}),
+      llama("llama2-13b", "Llama 2 13B", 4096, {40, 5120, 5120, 13'824, 32'000}),
+      language_workload("gpt-neox-20b", "GPT-NeoX-20B", 2048, gpt_neox_tensors(44, 6144, 50'432)),
+      llama("llama2-70b", "Llama 2 70B", 4096, {80, 8192, 1024, 28'672, 32'000}),
+      llama("llama3-70b", "Llama 3 70B", 8192, {80, 8192, 1024, 28'672, 128'256}),
+  };
+}
+
+std::span<const Workload> workloads() {
+  static const std::vector<Workload> table = [] {
+    std::vector<Workload> all = paper_workloads(), language = language_workloads();
+    all.insert(all.end() - 1, std::make_move_iterator(language.begin()), std::make_move_iterator(language.end()));
+    for (Workload& workload : all) {
+      if (!workload.tensors.empty()) workload.parameters = total_size(workload.tensors);
+    }
+    return all;
+  }();
   return table;
 }
 

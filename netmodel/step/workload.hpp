@@ -1,5 +1,6 @@
 #pragma once
-// Computing times of a GPU in a step, measured or estimated, and numbers of parameters, for the models of the papers.
+// Computing times of a GPU in a step, measured or estimated, and tensors, for the models of the papers and for language
+// models that are trained today.
 
 #include <span>
 #include <string>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "netmodel/cluster/cluster.hpp"
+#include "netmodel/step/tensor_shapes.hpp"
 
 namespace onebit::netmodel {
 
@@ -27,8 +29,9 @@ struct Workload {
   std::string name, doc;
   Source source = Source::estimated;
   Index parameters = 0;
-  std::vector<BatchTimes> batches;  ///< times by GPU and batch; the last GPU's are scaled to those without times
-  std::vector<UpdateTime> updates;  ///< times by GPU; none: estimated from the bytes that an optimizer touches
+  std::vector<BatchTimes> batches;        ///< times by GPU and batch; the last GPU's are scaled to those without times
+  std::vector<UpdateTime> updates;        ///< times by GPU; none: estimated from the bytes that an optimizer touches
+  std::vector<TensorShape> tensors = {};  ///< the model's tensors, which add up to `parameters`; empty: not known
 };
 
 /// Computing times of a step: those of all its micro-batches, and of one update.

@@ -9,12 +9,13 @@
 namespace onebit::optim {
 namespace {
 
+constexpr Index kPiece = Index{1} << 20;
+
 /// Appends the indices of the zeros in a part. Reads in pieces, because the vector may be as large as memory allows.
 void add_zeros(const device::Buffer<float>& values, Range part, std::vector<Index>& zeros) {
-  constexpr Index piece = Index{1} << 20;
-  std::vector<float> host(static_cast<std::size_t>(std::min(piece, part.count)));
-  for (Index first = part.first; first < part.end(); first += piece) {
-    const Index count = std::min(piece, part.end() - first);
+  std::vector<float> host(static_cast<std::size_t>(std::min(kPiece, part.count)));
+  for (Index first = part.first; first < part.end(); first += kPiece) {
+    const Index count = std::min(kPiece, part.end() - first);
     values.download({host.data(), static_cast<std::size_t>(count)}, first);
     for (Index i = 0; i < count; ++i) {
       if (host[static_cast<std::size_t>(i)] == 0.0f) zeros.push_back(first + i);
@@ -22,9 +23,15 @@ void add_zeros(const device::Buffer<float>& values, Range part, std::vector<Inde
   }
 }
 
-std::vector<Index> zeros_of(const device::Buffer<float>& values, std::span<const Range> parts) {
+/// Returns the indices of the zeros in the parts. A plan, which has none, reads one piece of each part, so that it
+/// counts the host memory.
+std::vector<Index> zeros_of(const device::Device& device, const device::Buffer<float>& values,
+                            std::span<const Range> parts) {
   std::vector<Index> zeros;
-  for (const Range& part : parts) add_zeros(values, part, zeros);
+  for (Range part : parts) {
+    if (device.plans()) part.count = std::min(part.count, kPiece);
+    add_zeros(values, part, zeros);
+  }
   return zeros;
 }
 
@@ -36,11 +43,11 @@ MaskedCoordinates::MaskedCoordinates(const device::Shard& shard, const device::B
 MaskedCoordinates::MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance,
                                      std::span<const Range> frozen)
     : shard_(shard),
-      coordinates_(device::Buffer<Index>::copy_of(shard.device, zeros_of(variance, frozen))),
+      coordinates_(device::Buffer<Index>::copy_of(shard.device, zeros_of(shard.device, variance, frozen))),
       found_(device::Buffer<double>::zeros(shard.device, shard.own().count)) {}
 
 void MaskedCoordinates::follow(const device::Buffer<float>& variance, std::span<const Range> frozen) {
-  coordinates_ = device::Buffer<Index>::copy_of(shard_.device, zeros_of(variance, frozen));
+  coordinates_ = device::Buffer<Index>::copy_of(shard_.device, zeros_of(shard_.device, variance, frozen));
 }
 
 void MaskedCoordinates::watch(Range group, const float* gradients, Index stride) {

@@ -5,8 +5,28 @@
 #include "device/launch/stopwatch.hpp"
 #include "optim/common/row_kernels.hpp"
 #include "optim/common/rows.hpp"
+#include "optim/common/step_counts.hpp"
 
 namespace onebit::optim {
+namespace {
+
+bool synchronises(const LocalConfig& local, Index step, Index total_steps) {
+  return step % local.period == 0 || step == total_steps;
+}
+
+std::vector<StepCount> count(const OptimizerConfig& config, Index steps) {
+  check_local(config.local);
+  return count_steps(steps,
+                     [&](Index step) { return std::pair(Phase::local, synchronises(config.local, step, steps)); });
+}
+
+Index one_period(const OptimizerConfig& config, double) {
+  return config.local.period;
+}
+
+}  // namespace
+
+const StepSchedule LocalOptimizer::kSchedule = {count, one_period};
 
 void check_local(const LocalConfig& local) {
   const auto outer_lr = static_cast<float>(local.outer_lr);
@@ -35,7 +55,7 @@ void LocalOptimizer::do_absorb(Range group, const float* gradients, Index stride
 StepReport LocalOptimizer::do_finish(device::Buffer<float>& parameters) {
   StepReport report;
   report.phase = Phase::local;
-  report.synchronised = step() % config_.local.period == 0 || step() == problem_.total_steps;
+  report.synchronised = synchronises(config_.local, step(), problem_.total_steps);
   clipping_.report(report);
   if (step() == 1) start(parameters);
   device::Stopwatch watch(device());

@@ -21,6 +21,8 @@ class LocalOptimizer : public Optimizer {
  public:
   bool local_weights() const final { return true; }
 
+  static const StepSchedule kSchedule;
+
  protected:
   LocalOptimizer(const Problem& problem, const OptimizerConfig& config);
 

@@ -102,7 +102,7 @@ void OnebitLamb::start_fresh_variance() {
   const FreezePolicy& policy = core().freeze_policy();
   const bool missed =
       lamb_quirks_.misses_early_freeze && policy.kind() == FreezePolicy::Kind::fixed && step() > policy.fixed_updates();
-  if (!missed) fresh_.upload(core().variance().to_host());
+  if (!missed) fresh_.refill(core().device(), [&] { return core().variance().to_host(); });
 }
 
 void OnebitLamb::fix_scaling() {
@@ -118,13 +118,17 @@ void OnebitLamb::fix_scaling() {
     sum += sizes[l];
     count += sizes[l] > 0 ? 1 : 0;
   }
-  std::vector<float> scaling;
   for (std::size_t l = 0; l < tensors.size(); ++l) {
-    const double coefficient = sizes[l] > 0 ? sum / count / sizes[l] : 1;
-    numbers_.scaling_coefficient[l] = coefficient;
-    scaling.insert(scaling.end(), static_cast<std::size_t>(tensors[l].size), static_cast<float>(coefficient));
+    numbers_.scaling_coefficient[l] = sizes[l] > 0 ? sum / count / sizes[l] : 1;
   }
-  scaling_.upload(scaling);
+  scaling_.refill(core().device(), [&] {
+    std::vector<float> scaling;
+    for (std::size_t l = 0; l < tensors.size(); ++l) {
+      const auto coefficient = static_cast<float>(numbers_.scaling_coefficient[l]);
+      scaling.insert(scaling.end(), static_cast<std::size_t>(tensors[l].size), coefficient);
+    }
+    return scaling;
+  });
 }
 
 void OnebitLamb::send(Range group, const float* gradients, Index stride, const float* factors) {
@@ -202,11 +206,12 @@ device::Future<float> OnebitLamb::largest_parts(const AdamStep& step) const {
            LargestRatioKernel{core().tensors().view(), core().rules().data(), /*mask=*/!quirks().masks_nothing,
                               step.eps, step.root_correction, fresh_correction, least_roots().data(),
                               core().variance().data(), fresh_.data(), lanes.data()});
-  return lanes.fetch();
+  return lanes.fetch_large(device());
 }
 
-/// The largest ratio of every tensor; 1 if no coordinate counts.
+/// The largest ratio of every tensor; 1 if no coordinate counts, or in a plan.
 std::vector<double> OnebitLamb::largest_ratios(const device::Future<float>& parts) const {
+  if (parts.size() == 0) return std::vector<double>(problem().tensors.size(), 1.0);
   std::vector<double> ratios;
   const float* next = parts.begin();
   for (const compress::Tensor& tensor : problem().tensors) {

@@ -4,14 +4,35 @@
 #include "device/launch/stopwatch.hpp"
 #include "optim/common/row_kernels.hpp"
 #include "optim/common/rows.hpp"
+#include "optim/common/step_counts.hpp"
 
 namespace onebit::optim {
+namespace {
+
+ZeroOneSchedule rounds_of(const OptimizerConfig& config, const ZeroOneAdamQuirks& quirks, Index total_steps) {
+  return ZeroOneSchedule(config.zeroone, quirks.may_end_silent ? 0 : total_steps);
+}
+
+std::vector<StepCount> count(const OptimizerConfig& config, Index steps) {
+  check_zero_one(config.zeroone);
+  const ZeroOneAdamQuirks quirks = ZeroOneAdamQuirks::of(config);
+  ZeroOneSchedule rounds = rounds_of(config, quirks, steps);
+  return count_steps(steps, [&](Index step) {
+    if (quirks.dry_run && step == 1) return std::pair(Phase::dry_run, true);
+    const Round round = rounds.next();
+    return std::pair(phase_of(round), round != Round::silent);
+  });
+}
+
+}  // namespace
+
+const StepSchedule ZeroOneAdam::kSchedule = {count, usual_zero_one_steps};
 
 ZeroOneAdam::ZeroOneAdam(const Problem& problem, const OptimizerConfig& config)
     : problem_(problem),
       config_(config),
       quirks_(ZeroOneAdamQuirks::of(config)),
-      schedule_(config.zeroone, quirks_.may_end_silent ? 0 : problem.total_steps),
+      schedule_(rounds_of(config, quirks_, problem.total_steps)),
       core_(problem, without_freeze(config)),
       exchange_(problem.shard, problem.tensors, exchange_of(config, quirks_.padding_as_data)),
       clipping_(problem, config.clip),
@@ -68,6 +89,7 @@ StepReport ZeroOneAdam::do_finish(device::Buffer<float>& parameters) {
     return report;
   }
   ++updates_;
+  report.phase = phase_of(round_);
   switch (round_) {
     case Round::full:
       finish_full(parameters, report);
@@ -87,7 +109,6 @@ StepReport ZeroOneAdam::do_finish(device::Buffer<float>& parameters) {
 }
 
 void ZeroOneAdam::finish_full(device::Buffer<float>& x, StepReport& report) {
-  report.phase = Phase::warmup;
   ++variance_updates_;
   core_.average_dense(core_.mean(), report);
   AdamStep step = core_.clipped_step(updates_, lr(), report);
@@ -98,7 +119,6 @@ void ZeroOneAdam::finish_full(device::Buffer<float>& x, StepReport& report) {
 }
 
 void ZeroOneAdam::finish_one_bit(device::Buffer<float>& x, StepReport& report) {
-  report.phase = Phase::compression;
   clipping_.report(report);
   if (exchanges()) {
     const compress::ExchangeSeconds seconds = exchange_.exchange(gradient_.data(), report.traffic);
@@ -115,7 +135,6 @@ void ZeroOneAdam::finish_one_bit(device::Buffer<float>& x, StepReport& report) {
 }
 
 void ZeroOneAdam::finish_local(device::Buffer<float>& x, StepReport& report) {
-  report.phase = Phase::local;
   report.synchronised = round_ == Round::sync;
   clipping_.report(report);
   if (masked_) masked_->report(report);

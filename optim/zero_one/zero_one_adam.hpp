@@ -42,6 +42,8 @@ class ZeroOneAdam final : public Optimizer {
  public:
   ZeroOneAdam(const Problem& problem, const OptimizerConfig& config);
 
+  static const StepSchedule kSchedule;
+
   bool local_weights() const override { return true; }
   StateView state() const override;
   void visit_state(device::StateVisitor& visitor) override;

@@ -3,11 +3,23 @@
 #include <utility>
 
 #include "device/launch/launch.hpp"
+#include "optim/common/step_counts.hpp"
 #include "optim/lamb/lamb_kernels.hpp"
 
 namespace onebit::optim {
 
 namespace {
+
+/// Every step averages gradients; the variance is updated in warm-up steps.
+Phase phase_in(Round round) {
+  return round == Round::full ? Phase::warmup : Phase::compression;
+}
+
+std::vector<StepCount> count(const OptimizerConfig& config, Index steps) {
+  check_zero_one(config.zeroone);
+  ZeroOneSchedule rounds(config.zeroone);
+  return count_steps(steps, [&](Index) { return std::pair(phase_in(rounds.next()), true); });
+}
 
 /// Selects paper semantics, because the released code has no such optimizer.
 OptimizerConfig of_paper(OptimizerConfig config) {
@@ -16,6 +28,8 @@ OptimizerConfig of_paper(OptimizerConfig config) {
 }
 
 }  // namespace
+
+const StepSchedule ZeroOneAdam32::kSchedule = {count, usual_zero_one_steps};
 
 ZeroOneAdam32::ZeroOneAdam32(const Problem& problem, const OptimizerConfig& config)
     : problem_(problem), config_(of_paper(config)), schedule_(config_.zeroone), core_(problem, config_) {}
@@ -48,12 +62,11 @@ StepReport ZeroOneAdam32::do_finish(device::Buffer<float>& parameters) {
   AdamStep step = core_.clipped_step(updates_, lr(), report);
   if (round_ == Round::full) ++variance_updates_;
   step.root_correction = core_.numbers(updates_, variance_updates_, lr()).root_correction;
+  report.phase = phase_in(round_);
   if (round_ == Round::full) {
-    report.phase = Phase::warmup;
     core_.update(step, parameters, report);
     report.stability = {};  // full rounds are not evenly spaced
   } else {
-    report.phase = Phase::compression;
     move_by_momentum(step, parameters, report);
   }
   if (masked_) masked_->report(report);

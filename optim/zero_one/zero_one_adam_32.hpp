@@ -17,6 +17,8 @@ class ZeroOneAdam32 final : public Optimizer {
  public:
   ZeroOneAdam32(const Problem& problem, const OptimizerConfig& config);
 
+  static const StepSchedule kSchedule;
+
   StateView state() const override;
   void visit_state(device::StateVisitor& visitor) override;
 

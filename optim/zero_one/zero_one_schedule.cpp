@@ -1,6 +1,7 @@
 #include "optim/zero_one/zero_one_schedule.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "optim/adam/adam_core.hpp"
 
@@ -23,6 +24,22 @@ void check_zero_one(const ZeroOneConfig& config) {
 Event variance_frozen(Index variance_updates, Index updates, Index masked) {
   return {"freeze", "variance frozen after " + std::to_string(variance_updates) + " updates in " +
                         std::to_string(updates) + " steps, " + std::to_string(masked) + " coordinates masked"};
+}
+
+Phase phase_of(Round round) {
+  switch (round) {
+    case Round::full:
+      return Phase::warmup;
+    case Round::one_bit:
+      return Phase::compression;
+    default:
+      return Phase::local;
+  }
+}
+
+Index usual_zero_one_steps(const OptimizerConfig& config, double share) {
+  constexpr double most = 0x1p62;  // an Index can hold it
+  return static_cast<Index>(std::min(most, std::ceil(static_cast<double>(config.zeroone.var_freeze_step) / share)));
 }
 
 void ZeroOneSchedule::visit_state(device::StateVisitor& visitor) {

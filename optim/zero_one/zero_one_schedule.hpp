@@ -19,6 +19,13 @@ enum class Round {
   silent,   ///< nothing
 };
 
+/// The phase that a step with this round belongs to: warm-up (full), compression (one_bit) or local steps.
+Phase phase_of(Round round);
+
+/// Returns the length of a run in which a share of the steps, above 0, precedes the freeze of the variance
+/// (StepSchedule::usual_steps).
+Index usual_zero_one_steps(const OptimizerConfig& config, double share);
+
 /// The communication schedule of 0/1 Adam (Lu et al. 2023, section 4, as in the released code). Interval multiples are
 /// counted as if a dry run preceded step 1, as in the released code; var_freeze_step and last_step are not. The
 /// variance is updated at multiples of 2^floor(j / var_update_scaler), where j is the number of updates so far. After

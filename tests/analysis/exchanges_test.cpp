@@ -148,3 +148,18 @@ TEST_CASE("exchanges: every optimizer says whether its steps are compressed") {
     CHECK(optim::compresses(entry.name, Phase::local) == (entry.codecs != optim::Codecs::none));
   }
 }
+
+TEST_CASE("exchanges: momenta after a freeze and what workers average after local steps are no gradients") {
+  const auto gradients = [](const std::string& optimizer, Phase phase) {
+    return written({{1, dense, phase}}, optimizer).front().gradients;
+  };
+  for (const std::string optimizer : {"adam", "sgd", "cada1"}) CHECK(gradients(optimizer, Phase::dense));
+  for (const std::string optimizer : {"onebit-adam-32", "onebit-lamb-32"}) {
+    CHECK(gradients(optimizer, Phase::warmup));
+    CHECK_FALSE(gradients(optimizer, Phase::compression));
+  }
+  CHECK(gradients("zeroone-adam-32", Phase::compression));
+  for (const std::string optimizer : {"local-sgd", "local-adam", "diloco"}) {
+    CHECK_FALSE(gradients(optimizer, Phase::local));
+  }
+}

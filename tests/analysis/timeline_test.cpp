@@ -175,3 +175,17 @@ TEST_CASE("a workload's model may differ by a tenth, and no more") {
   workload.parameters = 0;
   check_fits(workload, 5, "a.h5");
 }
+
+TEST_CASE("timeline: only gradients change their type and hide behind the backward pass") {
+  PriceRules rules{.forward = netmodel::Seconds(0), .backward = netmodel::Seconds(1)};
+  rules.step = {.overlap = netmodel::Overlap::buckets, .stretch = 0, .gradient_bytes = 2};
+  const auto step = [&](bool gradients) {
+    const StepRange range{1, 1, dense_exchange(), optim::Phase::local, false, gradients};
+    return timeline({range}, rules).stages().front().step;
+  };
+  const double sums = 3 * 80 * netmodel::Fabric(ring_cluster(), 4).seconds_per_reduced_byte();
+  CHECK(step(false).communication.value == Approx(dense_seconds + sums).epsilon(1e-12));
+  CHECK(step(true).all_communication.value == Approx(6e-3 + 240e-9 + sums / 2).epsilon(1e-12));
+  const double exposed = step(true).communication.value;  // there is a single bucket
+  CHECK(exposed == Approx(step(true).all_communication.value).epsilon(1e-12));
+}

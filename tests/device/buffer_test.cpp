@@ -131,3 +131,20 @@ TEST_CASE("an error is one line of what, where and hint") {
   const std::string cut = Error(umlauts, "").what();
   CHECK(cut.find("\xc3\xa4 ... \xc3\xa4") != cut.npos);
 }
+
+TEST_CASE("a buffer is made from host memory, but not in a plan, which counts the copy") {
+  Index made = 0;
+  const auto numbers = [&] {
+    ++made;
+    return std::vector<float>{1, 2, 3};
+  };
+  for (const std::string& backend : backends()) {
+    CAPTURE(backend);
+    CHECK(Buffer<float>::made(device_of(backend), 3, numbers).to_host() == std::vector<float>{1, 2, 3});
+  }
+  const Index before = made;
+  const Device planning = Device::cpu(1).plan();
+  CHECK(Buffer<float>::made(planning, 3, numbers).size() == 3);
+  CHECK(made == before);
+  CHECK(dynamic_cast<const plan::PlanMemory&>(planning.memory()).largest_transfer() == 12);
+}

@@ -229,11 +229,11 @@ TEST_CASE("price: local steps exchange once a period, and a log's pattern does n
     REQUIRE(run.status == 0);
     return json_number(run.out, "nic_bytes_per_node");
   };
-  const double dense = bytes("sgd", {});
+  const double dense = 2 * bytes("sgd", {});  // gradients are fp16, weights float32
   for (const std::string period : {"4", "7", "16"}) {
     CHECK(bytes("local-sgd", {"--optimizer.local-period", period}) == Approx(dense / std::stod(period)));
   }
-  CHECK(bytes("zeroone-adam", {}) < bytes("onebit-adam", {}) / 10);  // every 16 steps
+  CHECK(bytes("local-adam", {"--optimizer.local-period", "4"}) == Approx(3 * dense / 4));
   const Folder folder;
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--optimizer", "local-sgd", "--optimizer.local-period",
                                               "4", "--steps", "64", "--log.every", "5"}))
@@ -248,6 +248,39 @@ TEST_CASE("price: local steps exchange once a period, and a log's pattern does n
   CHECK(speedup == Approx(4));
   CHECK_THAT(sweep.out, Contains("\"speedup\": [4, 4]"));
   CHECK(run_onebit(folder, {"price", "run.h5", "--optimizer", "adam"}).status == 2);
+}
+
+TEST_CASE("price: the schedule of 0/1 Adam is that of the run, and what was assumed of it is said") {
+  const auto price = [](const Arguments& more) {
+    return run_onebit(Folder(), bert(joined({"--cluster", "eth10", "--workers", "8", "--optimizer", "zeroone-adam",
+                                             "--optimizer.var-freeze-step", "20", "--optimizer.local-step-scaler", "4",
+                                             "--optimizer.local-step-clipper", "4"},
+                                            more)));
+  };
+  const Outcome given = price({"--steps", "60"}), json = price({"--steps", "60", "--json"}), assumed = price({});
+  CAPTURE(given.out, given.err, assumed.out);
+  REQUIRE((given.status == 0 && json.status == 0 && assumed.status == 0));
+  CHECK((given.err.empty() && assumed.err.empty()));
+  CHECK_THAT(given.out, Contains("schedule: 60 steps: ") && Contains("; 40 local, 15 of them with an exchange\n"));
+  CHECK_THAT(json.out, Contains("\"schedule\": {\"steps\": 60, \"assumed\": false, ") &&
+                           Contains("{\"stage\": \"local\", \"steps\": 40, \"exchanges\": 15}"));
+  CHECK_THAT(assumed.out, Contains("schedule: 134 steps (assumed, because --steps was not given): "));
+  CHECK_THAT(price({"--steps", "60", "--step.warmup-share", "0.2"}).err, Contains("give only one of the two"));
+  const Outcome other = run_onebit(Folder(), bert({"--cluster", "eth10", "--workers", "8", "--steps", "60"}));
+  CHECK(other.err == "onebit: warning: --steps has no effect on prices\n");
+}
+
+TEST_CASE("price: a model of 70 billion parameters on 4096 GPUs") {
+  const Outcome run =
+      run_onebit(Folder(), {"price", "--workload", "none", "--step.parameters", "70000000000", "--optimizer",
+                            "onebit-adam", "--workers", "4096", "--cluster", "ib100", "--json"});
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+  CHECK(json_number(run.out, "parameters") == 70e9);
+  const std::string names = run_onebit(Folder(), {"list", "workloads"}).out;
+  for (const std::string model : {"gpt-neox-20b", "llama2-70b", "llama3-8b", "mistral-7b", "qwen2.5-1.5b"}) {
+    CHECK_THAT(names, Contains("  " + model + " "));
+  }
 }
 
 TEST_CASE("price: a workload is a file") {
@@ -338,10 +371,10 @@ TEST_CASE("price: bad clusters and options are refused in one line") {
       {bert({"--step.warmup-share", "2", "--workers", "4"}), "step.warmup-share"},
       {bert({"--step.forward", "-1", "--workers", "4"}), "not negative"},
       {bert({"--optimizer", "ef-sgd", "--codec", "threshold", "--workers", "4"}), "depends on the data"},
-      {bert({"--optimizer", "ef-sgd", "--codec", "power-sgd", "--workers", "4"}), "depends on the data"},
+      {{"price", "--workload", "resnet18", "--optimizer", "ef-sgd", "--codec", "power-sgd", "--workers", "4"},
+       "depends on the tensors' shapes"},
       {bert({"--optimizer", "ef-sgd", "--codec", "top-k", "--step.exchange", "hierarchical", "--workers", "4"}),
        "has no hierarchical form"},
-      {bert({"--step.parameters", "1000000000000", "--workers", "4"}), "of memory"},
       {bert({"--cluster", "eth10", "--cluster.nic.effective", "2GB/s", "--workers", "4"}), "above nic.nominal"},
       {bert({"--sweep.gpus-per-node", "1,4", "--workers", "4"}), "give --sweep.bandwidth"},
       {bert({"--sweep.bandwidth", "1e6:1e9:3", "--cluster", "eth10", "--goal", "g", "--workers", "4"}), "no effect"},

@@ -1,6 +1,7 @@
 // Published measurements that the model has to reproduce: Table 1 of 1-bit Adam and the figures of DeepSpeed; and
 // closed formulas.
 
+#include <algorithm>
 #include <cmath>
 
 #include "device/base/error.hpp"
@@ -200,4 +201,58 @@ TEST_CASE("times of a workload follow batch, accumulation and GPU") {
   }
   CHECK_THROWS_AS(compute_times(bert, v100, 0, 1), ConfigError);
   CHECK_THROWS_AS(find_workload("bert-larger"), ConfigError);
+}
+
+TEST_CASE("tensors of a workload add up to the published number of parameters") {
+  const std::vector<std::pair<std::string, Index>> published = {
+      {"bert-large", 336'226'108},      {"bert-base", 110'106'428},     {"squad", 335'143'938},
+      {"resnet50", 25'557'032},         {"resnet152", 60'192'808},      {"gpt2", 124'439'808},
+      {"gpt2-medium", 354'823'168},     {"gpt2-large", 774'030'080},    {"gpt2-xl", 1'557'611'200},
+      {"qwen2.5-1.5b", 1'543'714'304},  {"llama2-7b", 6'738'415'616},   {"mistral-7b", 7'241'732'096},
+      {"qwen2.5-7b", 7'615'616'512},    {"llama3-8b", 8'030'261'248},   {"llama2-13b", 13'015'864'320},
+      {"gpt-neox-20b", 20'554'567'680}, {"llama2-70b", 68'976'648'192}, {"llama3-70b", 70'553'706'496}};
+  for (const auto& [name, parameters] : published) {
+    const Workload& workload = find_workload(name);
+    CAPTURE(name);
+    CHECK(workload.parameters == parameters);
+    CHECK(total_size(workload.tensors) == parameters);
+  }
+  for (const Workload& workload : workloads()) {
+    if (workload.tensors.empty()) continue;
+    CHECK(std::ranges::count(published, workload.name, &std::pair<std::string, Index>::first) == 1);
+  }
+}
+
+TEST_CASE("a language model computes six operations per parameter and token at 40% of the peak rate") {
+  const Workload& llama = find_workload("llama2-7b");
+  const double seconds = 6 * 6'738'415'616.0 * 4096 / (0.4 * 312e12);
+  const ComputeTimes a100 = compute_times(llama, find_gpu("a100"), 2, 1);
+  CHECK(a100.forward.value == Approx(2 * seconds / 3));
+  CHECK(a100.backward.value == Approx(4 * seconds / 3));
+  CHECK(compute_times(llama, find_gpu("h100"), 1, 1).forward.value == Approx(seconds / 3 * 312 / 989));
+  CHECK(compute_times(llama, find_gpu("v100"), 1, 1).forward.value == Approx(seconds / 3 * find_gpu("a100").speed));
+}
+
+TEST_CASE("float32 means of tensors are one exchange, and in a compressed step no gradients") {
+  const Fabric fabric(round_cluster(), 8);
+  const auto mean = [](Index tensor, Index bytes) {
+    Traffic traffic = record(Collective::all_reduce, 8, bytes, WireType::fp32);
+    traffic.tensor = tensor;
+    return traffic;
+  };
+  const auto seconds = [&](const StepTraffic& step, double bytes) {
+    StepOptions options;
+    options.gradient_bytes = bytes;
+    return estimate_step({}, step, fabric, LinkLoad(), options).all_communication.value;
+  };
+  const StepTraffic apart{{mean(0, 4000), mean(-1, 80), mean(3, 8000)}, 0};
+  const StepTraffic together{{mean(0, 12'000), mean(-1, 80)}, 0};
+  CHECK(seconds(apart, 4) == Approx(seconds(together, 4)).epsilon(1e-12));
+  CHECK(step_plans(apart, fabric, LinkLoad(), {}).size() == 2);
+  StepTraffic coded = apart, state = apart;
+  coded.compressed = 3020;
+  state.gradients = false;
+  CHECK(seconds(apart, 2) < seconds(apart, 4));
+  CHECK(seconds(coded, 2) == seconds(coded, 4));
+  CHECK(seconds(state, 2) == seconds(state, 4));
 }

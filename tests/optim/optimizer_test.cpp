@@ -2,6 +2,7 @@
 #include "optim/optimizer.hpp"
 
 #include <functional>
+#include <map>
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
@@ -174,4 +175,33 @@ TEST_CASE("phases have names") {
   CHECK(name(Phase::dry_run) == "dry_run");
   CHECK(name(Phase::local) == "local");
   CHECK(static_cast<int>(Phase::compression) == 2);  // what logs hold
+}
+
+TEST_CASE("an optimizer's schedule counts the steps that it then makes") {
+  for (const OptimizerEntry& entry : optimizers()) {
+    if (entry.schedule == nullptr) continue;
+    CHECK(schedule_of(entry.name) == entry.schedule);
+    for (const Semantics semantics : {Semantics::paper, Semantics::deepspeed}) {
+      for (const Index steps : {1, 4, 20, 23}) {
+        TrainingOptions options = options_of(entry);
+        options.config.semantics = semantics;
+        options.tensors = {40};
+        options.total_steps = steps;
+        std::map<std::pair<Phase, bool>, Index> made, counted;
+        Training training(options, std::vector<float>(40, 1.0f));
+        const GradientStream gradients{options.workers, 40};
+        for (Index step = 1; step <= steps; ++step) {
+          const StepReport report = training.step(gradients(step));
+          ++made[{report.phase, report.synchronised}];
+        }
+        for (const StepCount& count : entry.schedule->count(options.config, steps)) {
+          counted[{count.phase, count.synchronised}] = count.steps;
+        }
+        CAPTURE(entry.name, static_cast<int>(semantics), steps);
+        CHECK(counted == made);
+      }
+    }
+  }
+  CHECK(schedule_of("adam") == nullptr);
+  CHECK(schedule_of("no-such-optimizer") == nullptr);
 }

@@ -49,13 +49,13 @@ std::unique_ptr<Codec> make_threshold(const CodecConfig& config) {
   require_option(config.threshold >= 0 && config.threshold <= largest, "threshold", shortest(config.threshold),
                  "at least 0 and finite in single precision");
   const Threshold method{static_cast<float>(config.threshold), counted(config)};
-  return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .fixed_volume = false}, method);
+  return make_segment_codec(config.name, {.deterministic = true, .sparse = true}, method);
 }
 
 std::unique_ptr<Codec> make_dct(const CodecConfig& config) {
   require_option(config.renew >= 1, "renew", std::to_string(config.renew), "at least 1 step");
   const Dct method{sent_count(config), config.renew, counted(config)};
-  return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .fixed_volume = false}, method);
+  return make_segment_codec(config.name, {.deterministic = true, .sparse = true}, method);
 }
 
 }  // namespace onebit::compress
