@@ -47,7 +47,7 @@ struct JobPlan {
 /// optimizer with a schedule of its own, or the exchanges cannot be planned (plan_stages).
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster);
 
-/// Makes a job from a log's exchanges and sizes. Computing times are one worker's share of those measured in the
+/// Makes a job from a log's exchanges and sizes. Compute times are one worker's share of those measured in the
 /// simulation, unless the rules give others. Throws what the reader and check_fits throw, and ConfigError for a log
 /// without steps.
 Job job_of_log(const std::string& path, const PriceRules& rules);

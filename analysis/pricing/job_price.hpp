@@ -18,7 +18,7 @@ struct StagePrice {
 struct ClusterPrice {
   netmodel::Cluster cluster;
   Index nodes = 1, width = 1;
-  std::string basis;                   ///< source of the computing times
+  std::string basis;                   ///< source of the compute times
   StagePrice dense;                    ///< Adam with a dense all-reduce of the gradients
   std::vector<StagePrice> stages;      ///< prices of the optimizer's stages, in order
   double speedup = 1;                  ///< speed-up of the last stage over dense Adam

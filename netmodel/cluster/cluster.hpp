@@ -100,7 +100,7 @@ struct Cluster {
   bool direct_all_gather = false;        ///< all-gather that sends every block directly to all; else around a ring
   std::vector<NodeFactor> nic_shares{};  ///< nodes whose NIC has this share of the rate
   std::vector<NodeFactor> stragglers{};  ///< nodes whose computation takes this many times as long
-  double jitter = 0;                     ///< standard deviation of a GPU's computing time, as a share of the mean
+  double jitter = 0;                     ///< standard deviation of a GPU's compute time, as a share of the mean
 };
 
 /// Upper bound on the rate of a link. A higher number was probably given in bits instead of bytes.

@@ -1,5 +1,5 @@
 #pragma once
-// Computing times of a GPU in a step, measured or estimated, and tensors, for the models of the papers and for language
+// Compute times of a GPU in a step, measured or estimated, and tensors, for the models of the papers and for language
 // models that are trained today.
 
 #include <span>
@@ -34,7 +34,7 @@ struct Workload {
   std::vector<TensorShape> tensors = {};  ///< the model's tensors, which add up to `parameters`; empty: not known
 };
 
-/// Computing times of a step: those of all its micro-batches, and of one update.
+/// Compute times of a step: those of all its micro-batches, and of one update.
 struct ComputeTimes {
   Seconds forward, backward, optimizer;
   Seconds last_backward;  ///< backward pass of the last micro-batch, during which gradients may be sent
@@ -46,7 +46,7 @@ std::span<const Workload> workloads();
 /// Returns the workload of that name. Throws ConfigError, with suggestions, if there is none.
 const Workload& find_workload(std::string_view name);
 
-/// Returns the computing times of a step of `accumulation` micro-batches. Between two measured batches, times are
+/// Returns the compute times of a step of `accumulation` micro-batches. Between two measured batches, times are
 /// interpolated linearly; above the largest they grow in proportion to the batch; below the smallest they stay the
 /// same. A GPU that was not measured takes the times of one that was, scaled by Gpu::speed and Gpu::memory. Throws
 /// ConfigError for a batch or an accumulation below 1.
