@@ -229,31 +229,21 @@ Object open_group(const Object& file, std::string_view name) {
           file.contents};
 }
 
-static bool link_exists(const Object& file, std::string_view name) {
-  return check(H5Lexists(file.id.get(), std::string(name).c_str(), H5P_DEFAULT), inside(file, name)) > 0;
-}
-
-static bool is_group(const Object& file, std::string_view name) {
-  H5O_info_t info;
-  const herr_t status =
-      H5Oget_info_by_name2(file.id.get(), std::string(name).c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT);
-  check(status, inside(file, name));
-  return info.type == H5O_TYPE_GROUP;
-}
-
 bool exists(const Object& file, std::string_view name) {
-  // HDF5 answers only for the last part of a path, so ask for every part.
+  const auto is_there = [&](const std::string& part) {  // HDF5 answers only for the last part of a path
+    return check(H5Lexists(file.id.get(), part.c_str(), H5P_DEFAULT), inside(file, part)) > 0;
+  };
   for (auto end = name.find('/'); end != name.npos; end = name.find('/', end + 1)) {
-    if (!link_exists(file, name.substr(0, end)) || !is_group(file, name.substr(0, end))) return false;
+    const std::string group(name.substr(0, end));
+    if (!is_there(group) || type_of_link(file, group) != H5O_TYPE_GROUP) return false;
   }
-  return link_exists(file, name);
+  return is_there(std::string(name));
 }
 
 std::vector<std::string> link_names(const Object& group) {
   std::vector<std::string> names;
-  hsize_t position = 0;
-  const herr_t status = H5Literate(group.id.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_name, &names);
-  check(status, group.where);
+  hsize_t start = 0;
+  check(H5Literate(group.id.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &start, collect_name, &names), group.where);
   std::sort(names.begin(), names.end());
   return names;
 }

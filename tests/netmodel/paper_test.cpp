@@ -245,8 +245,8 @@ TEST_CASE("float32 means of tensors are one exchange, and in a compressed step n
     options.gradient_bytes = bytes;
     return estimate_step({}, step, fabric, LinkLoad(), options).all_communication.value;
   };
-  const StepTraffic apart{{mean(0, 4000), mean(-1, 80), mean(3, 8000)}, 0};
-  const StepTraffic together{{mean(0, 12'000), mean(-1, 80)}, 0};
+  const StepTraffic apart{{mean(0, 4'000'000), mean(-1, 80), mean(3, 8'000'000)}, 0};
+  const StepTraffic together{{mean(0, 12'000'000), mean(-1, 80)}, 0};
   CHECK(seconds(apart, 4) == Approx(seconds(together, 4)).epsilon(1e-12));
   CHECK(step_plans(apart, fabric, LinkLoad(), {}).size() == 2);
   StepTraffic coded = apart, state = apart;
