@@ -32,7 +32,8 @@ Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, 
 /// Nodes with eight GPUs or more, of which each, or each few, has a network link of its own.
 Cluster railed(const char* name, const char* doc, const LinkSpec& nic, Index gpus_per_nic, Index gpus_per_node,
                const char* gpu_link, const char* gpu) {
-  Cluster cluster{.name = name, .doc = doc, .source = Source::published, .gpus_per_nic = gpus_per_nic, .nic = nic};
+  Cluster cluster = single(name, doc, Source::published, nic);
+  cluster.gpus_per_nic = gpus_per_nic;
   return dense_nodes(cluster, gpus_per_node, gpu_link, gpu, Selection::nccl);
 }
 

@@ -48,7 +48,7 @@ COMPARE = ["compare"] + MODEL + ["--steps", "6", "--freeze", "fixed:3", "--arm",
 
 
 # Files of a sweep that tell how it went, and are no results.
-WORKING = re.compile(r"sweep/(index.*|lock-.*|[0-9a-f]*\.out)$")
+WORKING = re.compile(r"sweep/(index.*|lock-.*|[0-9a-f]*\.(out|failed))$")
 
 
 def write_trace(path):
