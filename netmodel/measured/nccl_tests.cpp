@@ -52,7 +52,7 @@ std::string text_of(double value) {
 double rounding(const std::string& text, double value) {
   const std::size_t exponent = std::min(text.find('e'), text.size()), point = std::min(text.find('.'), exponent);
   const auto decimals = static_cast<int>(exponent - std::min(point + 1, exponent));
-  const double scale = exponent < text.size() ? as_number("1" + text.substr(exponent)).value_or(1) : 1;
+  const double scale = exponent < text.size() ? as_number(std::string("1").append(text, exponent)).value_or(1) : 1;
   return 0.5 * scale * std::pow(10, -decimals) / value;
 }
 

@@ -31,7 +31,8 @@ Choice fastest(const std::vector<Algorithm>& candidates, Bytes payload, const Fa
   for (const Algorithm algorithm : candidates) {
     const Request request = all_reduce(algorithm, payload, fabric);
     const Seconds time = time_of(request);
-    times += (times.empty() ? "" : ", ") + std::string(name(algorithm)) + " " + milliseconds(time);
+    if (!times.empty()) times += ", ";
+    times.append(name(algorithm)).append(" ").append(milliseconds(time));
     if (algorithm != candidates.front() && time >= least) continue;
     least = time;
     best.algorithm = algorithm;
