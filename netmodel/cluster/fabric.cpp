@@ -65,6 +65,7 @@ void check_workers(const Cluster& cluster, Index workers) {
 Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(cluster) {
   check(cluster);
   check_workers(cluster, ranks);
+  gpu_ = &find_gpu(cluster.gpu);
   width_ = std::min(ranks, cluster.gpus_per_node);
   nodes_ = nodes_for(cluster, ranks, width_);
   slots_ = placed(cluster.placement, nodes_, width_);

@@ -18,6 +18,7 @@ class Fabric {
   Fabric(const Cluster& cluster, Index ranks);
 
   const Cluster& cluster() const { return cluster_; }
+  const Gpu& gpu() const { return *gpu_; }
   Index ranks() const { return nodes_ * width_; }
   Index nodes() const { return nodes_; }
   Index width() const { return width_; }  ///< number of GPUs per node that take part
@@ -41,6 +42,7 @@ class Fabric {
 
  private:
   Cluster cluster_;
+  const Gpu* gpu_;
   Index nodes_, width_;
   std::vector<Index> slots_;    ///< slot of each rank; empty: the rank's own number
   std::vector<double> shares_;  ///< share of its rate that each node's NIC has; empty: 1 for all

@@ -62,7 +62,7 @@ Extent extent_of(Scope scope, const Fabric& fabric) {
 }
 
 double most_ll(const Fabric& fabric) {
-  const auto generation = static_cast<std::size_t>(find_gpu(fabric.cluster().gpu).generation);
+  const auto generation = static_cast<std::size_t>(fabric.gpu().generation);
   return kGigabyte * kMostLL[generation][std::min<Index>(fabric.nodes(), 3) - 1];
 }
 

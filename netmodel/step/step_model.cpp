@@ -181,10 +181,9 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
   step.forward = slower * compute.forward;
   step.backward = slower * compute.backward;
   step.optimizer = compute.optimizer;
-  const Gpu& gpu = find_gpu(fabric.cluster().gpu);
   const bool hierarchical = options.hierarchical && traffic.compressed > 0;
   const Index coded = hierarchical ? traffic.compressed / fabric.width() : traffic.compressed;
-  step.codec = sweep(gpu, coded, bytes_per_element(options.codec));
+  step.codec = sweep(fabric.gpu(), coded, bytes_per_element(options.codec));
   Sum sum(fabric, model);
   if (hierarchical) {
     for (const Request& each : hierarchical_requests(traffic, fabric, options)) sum.add(each);
