@@ -56,6 +56,7 @@ def collectives(program):
         seconds = {int(size["bytes"]): size["seconds"] for size in told["sizes"]}
         for row in members:
             row["error"] = seconds[int(row["bytes"])] / float(row["seconds"]) - 1
+            row["nodes"] = told["nodes"]
     return rows
 
 
@@ -116,6 +117,9 @@ def commands_table(program, rows):
         predicted, measured = value_at(price(program, command_of(row)), row["what"]), row["measured"]
         error = predicted / measured - 1 if row["unit"] == "s" else measured / predicted - 1
         guess = row["parameters_that_had_to_be_guessed"]
+        if " ".join(command_of(row)) != " ".join(word for word in shlex.split(row["example_command"])[2:]
+                                                 if word != "--json"):
+            guess = "a preset replaces the command's links, of which was said: " + guess
         kept["all rows"].append(error)
         if guess.startswith("nothing guessed"):
             kept["nothing guessed"].append(error)
@@ -126,10 +130,24 @@ def commands_table(program, rows):
         yield f"| **{name}**: {len(errors)} | | | median {spread(errors)}, worst {worst(errors)} | |"
 
 
+def nodes_table(rows):
+    yield "| all-reduces of 4 ms and longer, machines that set no preset | number | median | worst |"
+    yield "|---|---|---|---|"
+    kept = [row for row in rows if row["collective"] == "all-reduce" and row["sets_a_preset"] == "no"
+            and float(row["seconds"]) >= LONG]
+    for name, holds in (("one node or NVLink domain", lambda row: row["nodes"] == 1),
+                        ("two nodes", lambda row: row["nodes"] == 2),
+                        ("four and eight nodes", lambda row: row["nodes"] > 2)):
+        errors = [row["error"] for row in kept if holds(row)]
+        yield f"| {name} | {len(errors)} | {spread(errors)} | {worst(errors)} |"
+
+
 def page(program, shared):
     rows = collectives(program)
     yield "## Collectives\n"
     yield from summary_table(rows)
+    yield ""
+    yield from nodes_table(rows)
     yield ""
     yield from machines_table(rows)
     measured = pathlib.Path(shared) / "data/network/measured.json"

@@ -1,5 +1,6 @@
 #include "analysis/pricing/job_price.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -23,17 +24,40 @@ ComputeTimes times_on(const Job& job, const Cluster& cluster) {
   return analysis::times_on(cluster, job.workload, job.batch, job.accumulation, job.rules);
 }
 
-/// Finds the break-even rate by bisecting its logarithm; `gain` is the last stage's speed-up minus 1.
+constexpr double kSlowest = 1e5, kFastest = 1e12;  // bytes per second
+constexpr Index kRates = 36;
+
+/// Bisects the logarithm of the rate between two rates at which `gain` has different signs.
 template <class Gain>
-void find_break_even(const Gain& gain, ClusterPrice& price) {
-  double low = 1e5, high = 1e12;
-  price.always_faster = gain(high) > 0;
-  if (price.always_faster || !(gain(low) > 0)) return;
+BytesPerSecond crossing(const Gain& gain, double low, double high) {
+  const bool below = gain(low) > 0;
   while (high / low > 1 + 1e-6) {
     const double middle = std::sqrt(low * high);
-    (gain(middle) > 0 ? low : high) = middle;
+    ((gain(middle) > 0) == below ? low : high) = middle;
   }
-  price.break_even = BytesPerSecond(low);
+  return BytesPerSecond(low);
+}
+
+/// Finds the break-even rate next to the current one: above it if the last stage is faster now, else below it; if there
+/// is none on that side, on the other. `gain` is the last stage's speed-up minus 1; it may change its sign several
+/// times, because an exchange changes its algorithm.
+template <class Gain>
+void find_break_even(const Gain& gain, double here, ClusterPrice& price) {
+  const double factor = std::pow(kFastest / kSlowest, 1.0 / static_cast<double>(kRates));
+  const bool faster = gain(here) > 0;
+  for (const bool up : {faster, !faster}) {
+    const double end = up ? kFastest : kSlowest;
+    for (double rate = here; rate != end;) {
+      const double next = up ? std::min(rate * factor, end) : std::max(rate / factor, end);
+      if ((gain(next) > 0) != faster) {
+        price.break_even = crossing(gain, std::min(rate, next), std::max(rate, next));
+        price.faster_below = up == faster;
+        return;
+      }
+      rate = next;
+    }
+  }
+  price.always_faster = faster;
 }
 
 }  // namespace
@@ -128,7 +152,7 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::C
   price.speedup = price.dense.step.step / price.stages.back().step.step;
   price.end_to_end_speedup = end_to_end(price, job);
   const auto gain = [&](double rate) { return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), *model) - 1; };
-  find_break_even(gain, price);
+  find_break_even(gain, std::clamp(cluster.nic.effective.value, kSlowest, kFastest), price);
   return price;
 }
 

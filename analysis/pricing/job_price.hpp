@@ -24,9 +24,11 @@ struct ClusterPrice {
   double speedup = 1;                  ///< speed-up of the last stage over dense Adam
   double end_to_end_speedup = 1;       ///< speed-up of the whole run, all stages included
   std::optional<Timeline> timeline{};  ///< timeline of the run, if a log is priced
-  /// Rate of a node's network link at which the last stage and dense Adam take the same time, if there is one between
-  /// 1e5 and 1e12 bytes per second; else the last stage is always faster, or never.
+  /// Rate of a network link at which the last stage and dense Adam take the same time: of several such rates between
+  /// 1e5 and 1e12 bytes per second, the next one on the side of the cluster's rate where the answer changes. None if
+  /// the last stage is always faster, or never.
   std::optional<netmodel::BytesPerSecond> break_even{};
+  bool faster_below = true;  ///< whether the last stage is faster below break_even; else above it
   bool always_faster = false;
   std::set<std::string> extended{};  ///< warnings of extrapolated cost tables, with their ranges
 };

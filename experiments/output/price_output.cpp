@@ -27,9 +27,19 @@ std::string rate_text(netmodel::BytesPerSecond rate) {
   return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
 }
 
+/// Names the links whose rate is varied.
+std::string links_text(const ClusterPrice& price) {
+  const Index shared = price.cluster.gpus_per_nic, links = shared == 0 ? 1 : (price.width + shared - 1) / shared;
+  if (links == 1) return "a node's network link";
+  return "each of a node's " + std::to_string(links) + " network links";
+}
+
 std::string break_even_text(const ClusterPrice& price) {
-  if (price.break_even) return "faster if a node's network link is below " + rate_text(*price.break_even);
-  return price.always_faster ? "faster at any rate of the network link" : "slower at any rate of the network link";
+  const std::string links = links_text(price);
+  if (price.break_even) {
+    return "faster if " + links + (price.faster_below ? " is below " : " is above ") + rate_text(*price.break_even);
+  }
+  return (price.always_faster ? "faster at any rate of " : "slower at any rate of ") + links;
 }
 
 std::vector<std::pair<std::string, Json>> members_of(const StagePrice& price) {

@@ -29,10 +29,11 @@ Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, 
   return cluster;
 }
 
-/// Nodes with eight GPUs or more, of which each, or each few, has a network link of its own.
+/// Nodes whose rates and latencies were read off published times of nccl-tests (docs/measurements/collectives.csv, rows
+/// that set a preset), with eight GPUs or more, of which each, or each few, has a network link of its own.
 Cluster railed(const char* name, const char* doc, const LinkSpec& nic, Index gpus_per_nic, Index gpus_per_node,
                const char* gpu_link, const char* gpu) {
-  Cluster cluster = single(name, doc, Source::published, nic);
+  Cluster cluster = single(name, doc, Source::fitted, nic);
   cluster.gpus_per_nic = gpus_per_nic;
   return dense_nodes(cluster, gpus_per_node, gpu_link, gpu, Selection::nccl);
 }
@@ -61,6 +62,10 @@ std::span<const GpuLink> gpu_links() {
       {"pcie4", "PCIe 4 x16, as reached by collectives of 4 to 8 GPUs", Source::estimated, link(31.5, 16, 5.7), false},
       {"pcie5", "PCIe 5 x16, as reached by collectives of 8 GPUs", Source::published, link(63, 28, 5.7), false},
       {"nvlink2-paper", "NVLink between 8 V100s in paper-infiniband", Source::fitted, link(150, 42, 3.4), true},
+      // Bus bandwidths of 1 GB and more on one node of eight GPUs: 136 GB/s (OCI BM.GPU3.8), 232 (OCI BM.GPU4.8); 370
+      // is
+      // NCCL's own constant for 18 links; 690 lies between all-gather and reduce-scatter on 8 B200s (Vultr). NVLS: the
+      // all-reduce takes 275 GB/s from every GPU on 8 H200s, and 480 on 8 B200s.
       {"nvlink2", "NVLink of a V100", Source::published, link(150, 135, 3.4), true},
       {"nvlink3", "NVLink of an A100", Source::published, link(300, 232, 3.4), true},
       {"nvlink4", "NVLink of an H100 or H200", Source::published, link(450, 370, 3.4), true, 0.743},
@@ -87,17 +92,23 @@ std::span<const Cluster> clusters() {
           8, "nvlink2-paper", "v100", Selection::hierarchical),
       single("eth100", "100 Gb/s Ethernet, TCP (NVIDIA/nccl issue 450)", Source::published, link(12.5, 4.5, 30)),
       single("roce100", "100 Gb/s Ethernet, RDMA", Source::estimated, link(12.5, 11.5, 14)),
+      // 41.8 of 50 GB/s and 165 us for 1 kB on two p4de nodes
       railed("aws-p4d", "AWS p4d or p4de: 8 A100s, 4 x 100 Gb/s EFA", link(12.5, 11.5, 150), 2, 8, "nvlink3", "a100"),
       // 12 GB/s is NCCL's own tuning constant for this network
       single("ib100", "100 Gb/s InfiniBand EDR", Source::published, link(12.5, 12.0, 14)),
+      // An all-gather gets 50 GB/s on two nodes and takes 0.8 ms for 8 MB
       railed("gcp-a3-high", "GCP A3 High: 8 H100s, 4 x 200 Gb/s with GPUDirect-TCPX", link(25, 12.5, 500), 2, 8,
              "nvlink4", "h100"),
+      // 181 of 200 GB/s and 147 us for 1 kB on two nodes
       railed("gcp-a3-mega", "GCP A3 Mega: 8 H100s, 8 x 200 Gb/s with GPUDirect-TCPXO", link(25, 23, 136), 1, 8,
              "nvlink4", "h100"),
       single("ib200", "200 Gb/s InfiniBand HDR", Source::published, link(25, 23.5, 14)),
+      // The rate of ib200; 20 us is between what 1 kB takes on two H100 nodes of several clouds (30 to 45 us in all)
       railed("dgx-a100", "DGX or HGX A100: 8 A100s, 8 x 200 Gb/s InfiniBand or RoCE", link(25, 23.5, 20), 1, 8,
              "nvlink3", "a100"),
+      // 366 GB/s is the bus bandwidth of rings on four nodes with eight such links (H100 VMs, NCCL 2.26)
       single("ib400", "400 Gb/s InfiniBand NDR", Source::published, link(50, 46.5, 14)),
+      // 69 to 77 us for 1 kB on two nodes
       railed("aws-p5", "AWS p5: 8 H100s or H200s, 32 x 100 Gb/s EFA", link(50, 46.5, 70), 1, 8, "nvlink4", "h100"),
       railed("dgx-h100", "DGX or HGX H100 or H200: 8 GPUs, 8 x 400 Gb/s InfiniBand or RoCE", link(50, 46.5, 20), 1, 8,
              "nvlink4", "h100"),

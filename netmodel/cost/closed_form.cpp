@@ -241,7 +241,7 @@ class Formulas {
   void binomial() {
     if (nodes_ > 1 && !is_power_of_two(width_)) refuse(request_, "the number of GPUs per node must be a power of two");
     for (double distance = 1; distance < ranks_; distance *= 2) {
-      Step step = one_latency(Scope::all);
+      Step step = one_latency(distance >= width_ ? Scope::all : Scope::local);
       step.gpu_bytes = payload_;
       if (distance >= width_) {
         step.nic_streams = 1;

@@ -217,8 +217,8 @@ Fit fit_selection(const Rows& rows, const Cluster& start, Selection selection) {
 }
 
 std::vector<Fit> calibrate(const Rows& rows, const Cluster& start) {
-  std::vector<Selection> selections = {Selection::ring, Selection::hierarchical, Selection::tree, Selection::halving,
-                                       Selection::leader};
+  std::vector<Selection> selections = {Selection::ring,    Selection::hierarchical, Selection::tree,
+                                       Selection::halving, Selection::leader,       Selection::nccl};
   std::erase(selections, start.all_reduce);
   selections.insert(selections.begin(), start.all_reduce);
   std::vector<Fit> fits;

@@ -127,16 +127,13 @@ Phase exchange(const Request& r, const Fabric& fabric, Index distance, Index ran
   phase.list = [=](const Fabric& f, const FlowVisit& visit) {
     for (Index rank = 0; rank < ranks; ++rank) visit(f.slot(rank), f.slot(rank ^ distance), bytes);
   };
-  bool leaves_node = false;
-  phase.list(fabric,
-             [&](Index from, Index to, Bytes) { leaves_node = leaves_node || fabric.node(from) != fabric.node(to); });
-  phase.latency = hop(r, fabric, leaves_node);
+  phase.latency = hop_of_flows(r, fabric, phase);
   return phase;
 }
 
 /// The extra ranks send their vectors before the exchanges (in), or receive the result after them.
 Phase fold(const Request& r, const Fabric& fabric, const PowerOfTwo& power, bool in) {
-  Phase phase = step(r, fabric, Scope::all);
+  Phase phase;
   phase.pattern = Pattern::list;
   phase.list = [power, in, bytes = r.payload](const Fabric& f, const FlowVisit& visit) {
     for (Index rank = 0; rank < power.extra; ++rank) {
@@ -144,6 +141,7 @@ Phase fold(const Request& r, const Fabric& fabric, const PowerOfTwo& power, bool
       in ? visit(extra, core, bytes) : visit(core, extra, bytes);
     }
   };
+  phase.latency = hop_of_flows(r, fabric, phase);
   return phase;
 }
 

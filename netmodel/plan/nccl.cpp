@@ -29,7 +29,8 @@ constexpr int kTreeTenths[][24] = {
     {10, 10, 10, 10, 10, 9, 8, 8, 8, 7, 6, 6, 6, 6, 6, 6, 8, 9, 9, 9, 9, 10, 10, 10},
     {9, 9, 9, 9, 9, 9, 9, 8, 7, 6, 6, 5, 5, 5, 5, 6, 7, 8, 7, 7, 8, 9, 9, 9},
 };
-constexpr double kPlateau = 1.4;  ///< factor on the latency of a ring between nodes
+constexpr double kMostInside = 2;  ///< largest bandwidth of trees inside two nodes, relative to that between them
+constexpr double kPlateau = 1.4;   ///< factor on the latency of a ring between nodes
 
 const Row& row_of(Protocol protocol) {
   return kRows[static_cast<std::size_t>(protocol)];
@@ -61,14 +62,17 @@ Extent extent_of(Scope scope, const Fabric& fabric) {
   return {static_cast<double>(members(fabric, scope)), nodes, gpu, bus};
 }
 
-double most_ll(const Fabric& fabric) {
+double most_ll(const Fabric& fabric, double nodes) {
   const auto generation = static_cast<std::size_t>(fabric.gpu().generation);
-  return kGigabyte * kMostLL[generation][std::min<Index>(fabric.nodes(), 3) - 1];
+  return kGigabyte * kMostLL[generation][nodes < 2 ? 0 : nodes < 3 ? 1 : 2];
 }
 
 double tree_correction(const Request& request) {
-  const int size = std::ilogb(std::max(request.payload.value, 64.0) / 64);
-  return size < 24 ? kTreeTenths[static_cast<std::size_t>(request.protocol)][size] / 10.0 : 1;
+  const double size = std::log2(std::max(request.payload.value, 64.0) / 64);
+  const auto& tenths = kTreeTenths[static_cast<std::size_t>(request.protocol)];
+  const auto at = [&](double index) { return index < 24 ? tenths[static_cast<std::size_t>(index)] / 10.0 : 1; };
+  const double below = std::floor(size), part = size - below;
+  return (1 - part) * at(below) + part * at(below + 1);
 }
 
 /// Returns the seconds that a request's bytes take at a rate in bytes per second of the bus.
@@ -88,7 +92,8 @@ Seconds ring_time(const Request& request, const Extent& extent, const CallCosts&
 
 Seconds tree_time(const Request& request, const Extent& extent, const CallCosts& call, bool nvlink) {
   const double depth = std::log2(extent.nodes), width = extent.ranks / extent.nodes;
-  const double bus = extent.nodes <= 2 && nvlink ? extent.gpu : extent.bus;
+  const bool inside = extent.nodes <= 2 && width > 1 && nvlink;
+  const double bus = inside ? std::min(extent.gpu, kMostInside * extent.bus) : extent.bus;
   return call.base + 2 * ((width - 1) * call.gpu_hop + depth * call.network_hop) +
          Seconds(2 * request.payload.value / (kTreeShare * call.rate_share * call.correction * bus));
 }
@@ -114,7 +119,8 @@ CallCosts call_costs(const Request& request, const Fabric& fabric) {
   call.network_hop = network_hop(hop_of(algorithm, row, kNetwork), request.protocol, cluster.nic.latency);
   call.rate_share = algorithm == Algorithm::tree ? row.tree_share : row.ring_share;
   if (request.protocol == Protocol::ll) {
-    call.rate_share = std::min(call.rate_share, most_ll(fabric) / extent_of(request.scope, fabric).bus);
+    const Extent extent = extent_of(request.scope, fabric);
+    call.rate_share = std::min(call.rate_share, most_ll(fabric, extent.nodes) / extent.bus);
   }
   if (algorithm == Algorithm::tree || algorithm == Algorithm::nvls) call.correction = tree_correction(request);
   return call;

@@ -28,6 +28,13 @@ Seconds hop(const Request& r, const Fabric& fabric, bool leaves_node) {
   return leaves_node ? call.network_hop : call.gpu_hop;
 }
 
+Seconds hop_of_flows(const Request& r, const Fabric& fabric, const Phase& phase) {
+  bool leaves_node = false;
+  phase.list(fabric,
+             [&](Index from, Index to, Bytes) { leaves_node = leaves_node || fabric.node(from) != fabric.node(to); });
+  return hop(r, fabric, leaves_node);
+}
+
 Phase step(const Request& r, const Fabric& fabric, Scope scope) {
   Phase phase;
   phase.scope = scope;

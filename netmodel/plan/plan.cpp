@@ -71,12 +71,13 @@ Phases chain(const Request& r, const Fabric& fabric) {
 Phases binomial(const Request& r, const Fabric& fabric) {
   Phases phases;
   for (Index distance = 1; distance < fabric.ranks(); distance *= 2) {
-    Phase phase = step(r, fabric, Scope::all);
+    Phase phase;
     phase.pattern = Pattern::list;
     phase.list = [distance, bytes = r.payload](const Fabric& f, const FlowVisit& visit) {
       for (Index rank = distance; rank < f.ranks(); rank += 2 * distance)
         visit(f.slot(rank), f.slot(rank - distance), bytes);
     };
+    phase.latency = hop_of_flows(r, fabric, phase);
     phases.push_back(phase);
   }
   return phases;

@@ -430,3 +430,19 @@ TEST_CASE("price: the page of measurements holds what the program predicts") {
   CAPTURE(run.out, run.err);
   CHECK(run.status == 0);
 }
+
+TEST_CASE("price: the break-even agrees with the speed-up at the cluster's own rate") {
+  const Folder folder;
+  for (const std::string rate : {"50Mb/s", "1Gb/s", "30Gb/s", "200Gb/s", "370Gb/s"}) {
+    const Outcome run =
+        run_onebit(folder, {"price", "--workload", "none", "--step.parameters", "5000000", "--optimizer", "ef-sgd",
+                            "--codec", "top-k", "--codec.k", "0.01", "--workers", "64", "--cluster", "dgx-h100",
+                            "--cluster.nic.effective", rate});
+    CAPTURE(run.out, run.err);
+    REQUIRE(run.status == 0);
+    const std::size_t at = run.out.find("speed-up over dense adam: ") + 26;
+    const bool faster = std::stod(run.out.substr(at)) > 1;
+    CHECK_THAT(run.out, !Contains(faster ? "slower at any rate" : "faster at any rate"));
+    CHECK_THAT(run.out, Contains("each of a node's 8 network links"));
+  }
+}
