@@ -65,7 +65,7 @@ void find_break_even(const Gain& gain, double here, ClusterPrice& price) {
 Cluster with_rate(Cluster cluster, BytesPerSecond effective) {
   const double factor = effective / cluster.nic.effective;
   cluster.nic.effective = effective;
-  cluster.nic.nominal = std::min(factor * cluster.nic.nominal, netmodel::kFastestLink);
+  cluster.nic.nominal = std::max(std::min(factor * cluster.nic.nominal, netmodel::kFastestLink), effective);
   cluster.nic.stream_cap = std::min(factor * cluster.nic.stream_cap, netmodel::kFastestLink);
   return cluster;
 }
