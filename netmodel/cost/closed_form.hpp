@@ -14,10 +14,12 @@ namespace onebit::netmodel {
 ///   all-reduce ring           2(N-M) a_i + 2(M-1) a_n + 2(N-1)/N S/min(B_n, B_i)
 ///   all-reduce hierarchical   2(G-1) (a_i + S/(G B_i)) + 2(M-1) (a_n + S/(GM) / min(B_n/G, B_i))
 ///   all-reduce tree           2(G-1) a_i + 2 ceil(log2 M) a_n + max(c S/B_n, d S/B_i) / 0.92
-///   all-reduce nvls           a_i + S/(v B_i) in one node, else a_i + 2 ceil(log2 M) a_n + max(c S/B_n, S/(0.92 v
-///   B_i)) all-to-all burst          a + max(G(N-G) s/B_n, (N-1) s/B_i), s = S/N all-to-all pairwise       sum over
-///   rounds k = 1, ..., N-1 of a + max(min(k, G, N-k) s/B_n, s/B_i) all-gather                ring (N-M) a_i + (M-1)
-///   a_n + (N-1) S/min(B_n, B_i); direct as burst with s = S tree                      ceil(log2 N) rounds of (a + S/B)
+///   all-reduce nvls           a_i + S/(v B_i) in one node
+///                             a_i + 2 ceil(log2 M) a_n + max(c S/B_n, S/(0.92 v B_i)) in several
+///   all-to-all burst          a + max(G(N-G) s/B_n, (N-1) s/B_i), s = S/N
+///   all-to-all pairwise       sum over rounds k = 1, ..., N-1 of a + max(min(k, G, N-k) s/B_n, s/B_i)
+///   all-gather                ring (N-M) a_i + (M-1) a_n + (N-1) S/min(B_n, B_i); direct as burst with s = S
+///   tree                      ceil(log2 N) rounds of (a + S/B)
 ///
 /// c(M) is the number of vectors that a node sends up and down in both trees: 1, 1.5 and 2 for 2, 3, and at least 4
 /// nodes; d is the number that the busiest GPU sends. The formulas hold for nodes that are all alike, with ranks in

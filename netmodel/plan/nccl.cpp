@@ -1,7 +1,6 @@
 #include "netmodel/plan/nccl.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace onebit::netmodel {
@@ -75,7 +74,7 @@ double tree_correction(const Request& request) {
   return (1 - part) * at(below) + part * at(below + 1);
 }
 
-/// Returns the seconds that a request's bytes take at a rate in bytes per second of the bus.
+/// Returns the bytes that a ring moves over each of its connections.
 double ring_bytes(const Request& request, const Extent& extent) {
   const double passes = request.collective == Collective::all_reduce ? 2 : 1;
   const double whole = request.collective == Collective::all_gather ? extent.ranks : 1;
