@@ -27,10 +27,10 @@ ComputeTimes times_on(const Job& job, const Cluster& cluster) {
 constexpr double kSlowest = 1e5, kFastest = 1e12;  // bytes per second
 constexpr Index kRates = 36;
 
-/// Bisects the logarithm of the rate between two rates at which `gain` has different signs.
+/// Bisects the logarithm of the rate between two rates, where `gain` changes its sign. `below`: whether it is positive
+/// at the lower one.
 template <class Gain>
-BytesPerSecond crossing(const Gain& gain, double low, double high) {
-  const bool below = gain(low) > 0;
+BytesPerSecond crossing(const Gain& gain, bool below, double low, double high) {
   while (high / low > 1 + 1e-6) {
     const double middle = std::sqrt(low * high);
     ((gain(middle) > 0) == below ? low : high) = middle;
@@ -50,8 +50,8 @@ void find_break_even(const Gain& gain, double here, ClusterPrice& price) {
     for (double rate = here; rate != end;) {
       const double next = up ? std::min(rate * factor, end) : std::max(rate / factor, end);
       if ((gain(next) > 0) != faster) {
-        price.break_even = crossing(gain, std::min(rate, next), std::max(rate, next));
         price.faster_below = up == faster;
+        price.break_even = crossing(gain, price.faster_below, std::min(rate, next), std::max(rate, next));
         return;
       }
       rate = next;

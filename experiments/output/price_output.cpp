@@ -29,7 +29,7 @@ std::string rate_text(netmodel::BytesPerSecond rate) {
 
 /// Names the links whose rate is varied.
 std::string links_text(const ClusterPrice& price) {
-  const Index shared = price.cluster.gpus_per_nic, links = shared == 0 ? 1 : (price.width + shared - 1) / shared;
+  const Index links = netmodel::network_links(price.cluster, price.width);
   if (links == 1) return "a node's network link";
   return "each of a node's " + std::to_string(links) + " network links";
 }

@@ -41,17 +41,15 @@ std::vector<Index> placed(Placement placement, Index nodes, Index width) {
   return slots;
 }
 
-/// Number of network links that the GPUs of a node use.
-double used_nics(const Cluster& cluster, Index width) {
-  if (cluster.gpus_per_nic == 0) return 1;
-  return static_cast<double>((width + cluster.gpus_per_nic - 1) / cluster.gpus_per_nic);
-}
-
 BytesPerSecond capped(BytesPerSecond rate, BytesPerSecond stream_cap, Index streams) {
   return stream_cap.value > 0 ? std::min(rate, static_cast<double>(streams) * stream_cap) : rate;
 }
 
 }  // namespace
+
+Index network_links(const Cluster& cluster, Index width) {
+  return cluster.gpus_per_nic == 0 ? 1 : (width + cluster.gpus_per_nic - 1) / cluster.gpus_per_nic;
+}
 
 void check_workers(const Cluster& cluster, Index workers) {
   if (workers < 1)
@@ -74,8 +72,9 @@ Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(cluster) {
     if (share.node < nodes_) shares_[static_cast<std::size_t>(share.node)] = share.factor;
   }
   const double penalty = 1 + cluster.nic.scale_penalty * std::log2(static_cast<double>(nodes_));
-  nic_ = (used_nics(cluster, width_) / penalty) * cluster.nic.effective;
-  nominal_nic_ = used_nics(cluster, width_) * cluster.nic.nominal;
+  const auto links = static_cast<double>(network_links(cluster, width_));
+  nic_ = (links / penalty) * cluster.nic.effective;
+  nominal_nic_ = links * cluster.nic.nominal;
   leaf_ = static_cast<double>(cluster.nodes_per_leaf) / cluster.oversubscription * nic_;
   const bool limits = cluster.oversubscription > 1 && nodes_ > cluster.nodes_per_leaf;
   if (limits) leaves_ = (nodes_ + cluster.nodes_per_leaf - 1) / cluster.nodes_per_leaf;

@@ -11,6 +11,9 @@ inline constexpr Index kMostWorkers = Index{1} << 20;
 /// Throws ConfigError unless a job on the cluster may have so many workers, from 1 to kMostWorkers.
 void check_workers(const Cluster& cluster, Index workers);
 
+/// Returns the number of network links that `width` GPUs of a node use.
+Index network_links(const Cluster& cluster, Index width);
+
 /// Slots number the GPUs of a job node by node. A job smaller than a node uses a part of one.
 class Fabric {
  public:

@@ -148,8 +148,8 @@ Phase fold(const Request& r, const Fabric& fabric, const PowerOfTwo& power, bool
 }  // namespace
 
 Phases ring_all_reduce(const Request& r, const Fabric& fabric) {
-  const Bytes block = share(r, fabric);
-  return {round_ring(r, fabric, r.scope, block), round_ring(r, fabric, r.scope, block)};
+  const Phase pass = round_ring(r, fabric, r.scope, share(r, fabric));
+  return {pass, pass};
 }
 
 Phases hierarchical(const Request& r, const Fabric& fabric) {

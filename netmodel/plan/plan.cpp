@@ -19,12 +19,10 @@ Phases ring_all_gather(const Request& r, const Fabric& fabric) {
 }
 
 Phases pairwise(const Request& r, const Fabric& fabric) {
+  Phase round = step(r, fabric, r.scope);
+  round.bytes = share(r, fabric);
   Phases phases;
-  for (Index shift = 1; shift < members(fabric, r.scope); ++shift) {
-    phases.push_back(step(r, fabric, r.scope));
-    phases.back().shift = shift;
-    phases.back().bytes = share(r, fabric);
-  }
+  for (round.shift = 1; round.shift < members(fabric, r.scope); ++round.shift) phases.push_back(round);
   return phases;
 }
 
@@ -44,13 +42,11 @@ Phases direct_all_gather(const Request& r, const Fabric& fabric) {
 }
 
 Phases incast(const Request& r, const Fabric& fabric) {
+  Phase round = step(r, fabric, r.scope);
+  round.pattern = Pattern::fan_in;
+  round.bytes = share(r, fabric);
   Phases phases;
-  for (Index root = 0; root < members(fabric, r.scope); ++root) {
-    phases.push_back(step(r, fabric, r.scope));
-    phases.back().pattern = Pattern::fan_in;
-    phases.back().shift = root;
-    phases.back().bytes = share(r, fabric);
-  }
+  for (round.shift = 0; round.shift < members(fabric, r.scope); ++round.shift) phases.push_back(round);
   return phases;
 }
 
@@ -61,8 +57,9 @@ Phases chain(const Request& r, const Fabric& fabric) {
   phase.list = [bytes = r.payload](const Fabric& f, const FlowVisit& visit) {
     for (Index rank = 0; rank + 1 < f.ranks(); ++rank) visit(f.slot(rank), f.slot(rank + 1), bytes);
   };
+  const CallCosts call = call_costs(r, fabric);
   phase.list(fabric, [&](Index from, Index to, Bytes) {
-    phase.latency += hop(r, fabric, fabric.node(from) != fabric.node(to));
+    phase.latency += fabric.node(from) == fabric.node(to) ? call.gpu_hop : call.network_hop;
   });
   return {phase};
 }
