@@ -96,11 +96,14 @@ def summary_table(rows):
                            f"{worst(errors)} |")
 
 
-def command_of(row):
-    command = row["example_command"]
+def arguments_of(command):
+    return [word for word in shlex.split(command)[2:] if word != "--json"]
+
+
+def with_preset(command):
     for options, preset in PRESETS.items():
         command = command.replace(options, preset)
-    return [word for word in shlex.split(command)[2:] if word != "--json"]
+    return command
 
 
 def value_at(told, path):
@@ -114,17 +117,16 @@ def commands_table(program, rows):
     yield "|---|---|---|---|---|"
     kept = {"all rows": [], "nothing guessed": []}
     for row in rows:
-        predicted, measured = value_at(price(program, command_of(row)), row["what"]), row["measured"]
+        command = with_preset(row["example_command"])
+        predicted, measured = value_at(price(program, arguments_of(command)), row["what"]), row["measured"]
         error = predicted / measured - 1 if row["unit"] == "s" else measured / predicted - 1
         guess = row["parameters_that_had_to_be_guessed"]
-        if " ".join(command_of(row)) != " ".join(word for word in shlex.split(row["example_command"])[2:]
-                                                 if word != "--json"):
+        if command != row["example_command"]:
             guess = "a preset replaces the command's links, of which was said: " + guess
         kept["all rows"].append(error)
         if guess.startswith("nothing guessed"):
             kept["nothing guessed"].append(error)
-        command = " ".join(command_of(row))
-        yield (f"| {row['source']}: `{command}` | {measured:.4g} {row['unit']} | {predicted:.4g} | {percent(error)} | "
+        yield (f"| {row['source']}: `{' '.join(arguments_of(command))}` | {measured:.4g} {row['unit']} | {predicted:.4g} | {percent(error)} | "
                f"{'' if guess.startswith('nothing guessed') else guess} |")
     for name, errors in kept.items():
         yield f"| **{name}**: {len(errors)} | | | median {spread(errors)}, worst {worst(errors)} | |"

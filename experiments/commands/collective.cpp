@@ -7,7 +7,7 @@
 #include "device/base/text.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/options/cluster_files.hpp"
-#include "experiments/output/output.hpp"
+#include "experiments/output/price_output.hpp"
 #include "experiments/study/prices.hpp"
 #include "netmodel/measured/nccl_tests.hpp"
 #include "netmodel/plan/selector.hpp"
@@ -42,9 +42,7 @@ std::vector<Row> rows_of(const PriceConfig& config, const Fabric& fabric, const 
 }
 
 void print(const Cluster& cluster, const Fabric& fabric, const std::vector<Row>& rows) {
-  std::cout << cluster.name << ": " << cluster.doc << " (" << netmodel::name(cluster.source) << ")\n"
-            << fabric.nodes() << (fabric.nodes() == 1 ? " node x " : " nodes x ") << fabric.width()
-            << (fabric.width() == 1 ? " GPU\n\n" : " GPUs\n\n");
+  std::cout << cluster_text(cluster, fabric.nodes(), fabric.width()) << "\n\n";
   Table table({"size", "time", "algbw GB/s", "busbw GB/s", "bytes per node's network links", "algorithm", "protocol"});
   for (const Row& row : rows) {
     table.add({bytes_text(row.size.value), seconds_text(row.price.estimate.total.value), number(row.algbw / 1e9, 3),
@@ -105,8 +103,7 @@ int price_collective(const PriceConfig& config, Index workers, bool json) {
     if (!std::exchange(first, false)) std::cout << "\n";
     print(cluster, fabric, rows);
   }
-  if (json)
-    std::cout << (all.size() == 1 ? all.front() : Json::object({{"clusters", Json::array(all)}})).text() << "\n";
+  if (json) std::cout << on_clusters(all).text() << "\n";
   return kExitDone;
 }
 

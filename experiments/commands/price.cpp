@@ -219,7 +219,7 @@ int price(const Options& options) {
     all.push_back(price_and_print(options, config, *job, cluster));
   }
   if (options.json) {
-    std::cout << (all.size() == 1 ? all.front() : Json::object({{"clusters", Json::array(all)}})).text() << "\n";
+    std::cout << on_clusters(all).text() << "\n";
   }
   return kExitDone;
 }

@@ -181,11 +181,20 @@ Json to_json(const ClusterPrice& price, const Job& job) {
   return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : sim::not_applicable);
 }
 
+Json on_clusters(const std::vector<Json>& prices) {
+  return prices.size() == 1 ? prices.front() : Json::object({{"clusters", Json::array(prices)}});
+}
+
+std::string cluster_text(const netmodel::Cluster& cluster, Index nodes, Index width) {
+  std::ostringstream text;
+  text << cluster.name << ": " << cluster.doc << " (" << netmodel::name(cluster.source) << ")\n"
+       << nodes << (nodes == 1 ? " node x " : " nodes x ") << width << (width == 1 ? " GPU" : " GPUs");
+  return text.str();
+}
+
 void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
   const netmodel::Cluster& cluster = price.cluster;
-  out << cluster.name << ": " << cluster.doc << " (" << netmodel::name(cluster.source) << ")\n"
-      << price.nodes << (price.nodes == 1 ? " node x " : " nodes x ") << price.width
-      << (price.width == 1 ? " GPU (" : " GPUs (") << cluster.gpu << "), " << job.name
+  out << cluster_text(cluster, price.nodes, price.width) << " (" << cluster.gpu << "), " << job.name
       << (price.basis.empty() ? "" : " (times: " + price.basis + ")") << ", batch " << job.batch << " x "
       << job.accumulation << "\n\n";
   steps_table(price, job).print(out);

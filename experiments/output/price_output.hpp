@@ -9,6 +9,12 @@
 
 namespace onebit::experiments {
 
+/// Describes a cluster and the GPUs of a job on it, in two lines.
+std::string cluster_text(const netmodel::Cluster& cluster, Index nodes, Index width);
+
+/// Returns the only price, or an object that holds the prices on all clusters.
+Json on_clusters(const std::vector<Json>& prices);
+
 /// Prints a job's price on a cluster: the parts of a step, speed-ups and the break-even rate.
 void print_price(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out);
 

@@ -54,6 +54,15 @@ void keep_up_to(Index step, const LogReader& log, Resumption& resumption) {
   std::copy_if(first_gone, events.end(), std::back_inserter(resumption.events), stays);
 }
 
+/// Restores the state after a step. Throws ConfigError if the checkpoint of that name is of another step.
+RunState read_step(Index step, const std::string& log, VirtualCluster& cluster) {
+  const std::string path = checkpoint_path(log, step);
+  const RunState state = read_checkpoint(path, cluster);
+  if (cluster.step() == step) return state;
+  throw ConfigError("cannot use checkpoint: it is of step " + std::to_string(cluster.step()), path,
+                    "it was renamed or damaged: remove it");
+}
+
 }  // namespace
 
 Index identity_of(const LogHeader& header) {
@@ -107,11 +116,7 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
   });
   resumption.warnings.insert(resumption.warnings.end(), refused.begin(), refused.end());
   cluster.processes().run([&] {
-    if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
-    if (step != kNone && cluster.step() != step) {
-      throw ConfigError("cannot use checkpoint: it is of step " + std::to_string(cluster.step()),
-                        checkpoint_path(path, step), "it was renamed or damaged: remove it");
-    }
+    if (step != kNone) resumption.state = read_step(step, path, cluster);
     if (cluster.step() > cluster.steps()) {
       throw ConfigError("the run would end before the checkpoint that it continues from", checkpoint_path(path, step),
                         "give at least --steps " + std::to_string(step));

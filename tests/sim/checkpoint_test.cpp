@@ -164,22 +164,26 @@ TEST_CASE("checkpoint: a run that is stopped before its first step, and again, e
   check_same_log(LogReader(folder / "whole.h5"), LogReader(path));
 }
 
-TEST_CASE("checkpoint: one with another step's name is refused") {
-  const Folder folder;
+/// Trains up to step 5 with checkpoints of two steps.
+RunConfig run_with_checkpoints(const std::string& path) {
   RunConfig config = staged_run("adam");
   config.checkpoint = {.every = 2, .keep = 2};
-  const std::string path = folder / "run.h5";
   run(config, path, Existing::refuse, 5);
+  return config;
+}
+
+TEST_CASE("checkpoint: one with another step's name is refused") {
+  const Folder folder;
+  const std::string path = folder / "run.h5";
+  const RunConfig config = run_with_checkpoints(path);
   fs::copy_file(checkpoint_path(path, 4), checkpoint_path(path, 7));
   CHECK_THROWS_WITH(run(config, path, Existing::resume), Catch::Matchers::Contains("it is of step 4"));
 }
 
 TEST_CASE("checkpoint: useless ones of later steps do not displace new ones") {
   const Folder folder;
-  RunConfig config = staged_run("adam");
-  config.checkpoint = {.every = 2, .keep = 2};
   const std::string path = folder / "run.h5";
-  run(config, path, Existing::refuse, 5);
+  const RunConfig config = run_with_checkpoints(path);
   for (const Index step : {100, 200}) write_file(checkpoint_path(path, step), "junk");
   run(config, path, Existing::resume, 7);
   std::vector<Index> steps;
