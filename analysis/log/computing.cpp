@@ -24,7 +24,7 @@ SharedComputing::SharedComputing(std::span<const NamedRun> runs) {
 }
 
 RunSize SharedComputing::size_of(const Summary& run) const {
-  return {run.workers, run.parameters, run.batch, groups_[places_.at(run.gradients)].seconds};
+  return {run.workers, run.parameters, run.batch, groups_[places_.at(run.gradients)].seconds, run.passes};
 }
 
 }  // namespace onebit::analysis

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/compare/arm_names.hpp"
+#include "compress/channels/exchange_pattern.hpp"
 #include "device/base/error.hpp"
 #include "optim/two_stage/freeze.hpp"
 
@@ -24,6 +25,19 @@ double number_of(const sim::LogHeader& header, const std::string& option, std::o
   const double value = number_in(*text);
   if (std::isnan(value)) throw ConfigError("an option in the log is not a number", option + " " + *text);
   return value;
+}
+
+netmodel::CodecPasses codec_passes(const sim::LogHeader& header) {
+  compress::ExchangeConfig config;
+  config.up.name = option_of(header, "codec").value_or(config.up.name);
+  config.down = option_of(header, "codec.down").value_or("");
+  const auto known = [](const std::string& name) {
+    return name.empty() || std::ranges::count(compress::codecs(), name, &compress::CodecEntry::name) > 0;
+  };
+  if (!known(config.up.name) || !known(config.down)) return {};
+  config.up.sample = number_of(header, "codec.sample", config.up.sample);
+  config.up.sketch_rows = static_cast<Index>(number_of(header, "codec.sketch-rows", 5));
+  return compress::passes_of(config);
 }
 
 bool freezes_by_tensor(const sim::LogHeader& header) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "netmodel/wire/codec_passes.hpp"
 #include "sim/log/schema.hpp"
 
 namespace onebit::analysis {
@@ -14,6 +15,9 @@ std::optional<std::string> option_of(const sim::LogHeader& header, const std::st
 /// Returns an option's value as a number; `fallback` where the log lacks the option. Throws ConfigError where the value
 /// is not a number, or the log lacks the option and there is no fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
+
+/// Returns the cost of the run's codecs; all zeros, which no step can be priced with, if this program lacks one.
+netmodel::CodecPasses codec_passes(const sim::LogHeader& header);
 
 /// Whether each tensor freezes separately (optim/two_stage/tensor_freeze.hpp). The option freeze.scope has no effect
 /// where no rule freezes.

@@ -30,17 +30,18 @@ StageTraffic StageTraffic::sample(std::size_t most) const {
   return some;
 }
 
-netmodel::StepTraffic traffic_of(const StepRange& range, Index parameters) {
-  return {range.each, range.compressed && !range.each.empty() ? parameters : 0, range.gradients};
+netmodel::StepTraffic traffic_of(const StepRange& range, const Encoding& encoding) {
+  if (!range.compressed || range.each.empty()) return {.exchanges = range.each, .gradients = range.gradients};
+  return {range.each, encoding.parameters, encoding.passes, range.gradients};
 }
 
-std::vector<StageTraffic> stages_of(const std::vector<StepRange>& ranges, Index parameters) {
+std::vector<StageTraffic> stages_of(const std::vector<StepRange>& ranges, const Encoding& encoding) {
   std::vector<StageTraffic> stages;
   for (const StepRange& range : ranges) {
     const std::string name(optim::name(range.phase));
     auto stage = std::ranges::find(stages, name, &StageTraffic::name);
     if (stage == stages.end()) stage = stages.insert(stages.end(), {name, {}, range.compressed});
-    stage->add(traffic_of(range, parameters), range.last - range.first + 1);
+    stage->add(traffic_of(range, encoding), range.last - range.first + 1);
   }
   return stages;
 }

@@ -26,11 +26,16 @@ struct StageTraffic {
   StageTraffic sample(std::size_t most) const;
 };
 
-/// Returns the traffic of one step of the range. `parameters` is the model's number of parameters, all of which a codec
-/// encodes for each worker.
-netmodel::StepTraffic traffic_of(const StepRange& range, Index parameters);
+/// What a run's codec encodes for each worker in a compressed step, and at what cost.
+struct Encoding {
+  Index parameters = 0;  ///< the model's number of parameters, all of which are encoded
+  netmodel::CodecPasses passes{};
+};
+
+/// Returns the traffic of one step of the range.
+netmodel::StepTraffic traffic_of(const StepRange& range, const Encoding& encoding);
 
 /// Returns the stages in the order of their first steps.
-std::vector<StageTraffic> stages_of(const std::vector<StepRange>& ranges, Index parameters);
+std::vector<StageTraffic> stages_of(const std::vector<StepRange>& ranges, const Encoding& encoding);
 
 }  // namespace onebit::analysis

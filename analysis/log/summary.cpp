@@ -132,7 +132,8 @@ double median(std::vector<double> values) {
 }
 
 RunSize size_of(const Summary& run) {
-  return {run.workers, run.parameters, run.batch, std::isfinite(run.compute_seconds) ? run.compute_seconds : 0};
+  return {run.workers, run.parameters, run.batch, std::isfinite(run.compute_seconds) ? run.compute_seconds : 0,
+          run.passes};
 }
 
 CommunicationTime communication_of(const std::string& cluster, const Timeline& timeline) {
@@ -176,6 +177,7 @@ Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& excha
   summary.constants = header.constants;
   summary.gradients = gradients_of(header);
   for (const compress::Tensor& tensor : header.tensors) summary.parameters += tensor.size;
+  summary.passes = codec_passes(header);
   add_steps(log, summary);
   add_bytes(exchanges, summary);
   add_evaluations(log, summary);

@@ -33,7 +33,8 @@ struct Summary {
   std::uint32_t seed = 0;
   Index workers = 0;
   Index parameters = 0;
-  Index batch = 1;        ///< samples per worker and step
+  netmodel::CodecPasses passes{};  ///< cost of the run's codec
+  Index batch = 1;                 ///< samples per worker and step
   std::string gradients;  ///< a key that is equal for runs whose steps compute the same gradients (ComputingGroup)
   std::optional<sim::Constants> constants;  ///< constants of the model
   Index steps = 0;                          ///< number of the last logged step

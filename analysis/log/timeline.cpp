@@ -21,6 +21,9 @@ void add(StepEstimate& sum, const StepEstimate& step, double times) {
         &StepEstimate::codec, &StepEstimate::communication, &StepEstimate::all_communication}) {
     sum.*part += times * (step.*part);
   }
+  for (const auto part : {&netmodel::Estimate::total, &netmodel::Estimate::latency, &netmodel::Estimate::bandwidth}) {
+    sum.exchange.*part += times * (step.exchange.*part);
+  }
   sum.exchange.nic_bytes += times * step.exchange.nic_bytes;
   if (step.exchange.at_bottleneck >= sum.exchange.at_bottleneck) {
     sum.exchange.at_bottleneck = step.exchange.at_bottleneck;
@@ -35,8 +38,8 @@ class StepSeconds {
  public:
   explicit StepSeconds(const StepPricer& pricer) : pricer_(pricer) {}
 
-  double of(const StepRange& range, Index parameters) {
-    const netmodel::StepTraffic step = traffic_of(range, parameters);
+  double of(const StepRange& range, const Encoding& encoding) {
+    const netmodel::StepTraffic step = traffic_of(range, encoding);
     for (const Kind& kind : kinds_) {
       if (kind.compressed == step.compressed && kind.gradients == step.gradients && *kind.exchanges == range.each)
         return kind.seconds;
@@ -62,6 +65,14 @@ class StepSeconds {
 
 bool measures_computing(const PriceRules& rules) {
   return !rules.workload && (std::isnan(rules.forward.value) || std::isnan(rules.backward.value));
+}
+
+netmodel::StepOptions step_options(const PriceRules& rules) {
+  netmodel::StepOptions options = rules.step;
+  if (options.overlap == netmodel::Overlap::cluster && measures_computing(rules)) {
+    options.overlap = netmodel::Overlap::none;
+  }
+  return options;
 }
 
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where) {
@@ -126,15 +137,16 @@ Timeline::Timeline(const RunSize& run, const std::vector<StepRange>& ranges, con
                    const netmodel::CostModel& model, const PriceRules& rules) {
   const netmodel::Fabric fabric(cluster, run.workers);
   const ComputeTimes compute = times_on(cluster, workload_of(run, rules), run.batch, 1, rules);
-  const StepPricer pricer(compute, fabric, model, rules.step);
+  const StepPricer pricer(compute, fabric, model, step_options(rules));
+  const Encoding encoding{run.parameters, run.passes};
   basis_ = compute.basis;
   StepSeconds seconds(pricer);
   double before = 0;
   for (const StepRange& range : ranges) {
-    legs_.push_back({range.first, range.last, before, seconds.of(range, run.parameters)});
+    legs_.push_back({range.first, range.last, before, seconds.of(range, encoding)});
     before += range.steps() * legs_.back().each;
   }
-  for (const StageTraffic& stage : stages_of(ranges, run.parameters)) {
+  for (const StageTraffic& stage : stages_of(ranges, encoding)) {
     stages_.push_back({stage.name, stage.compressed, stage.steps(), pricer.mean(stage)});
   }
 }

@@ -25,11 +25,16 @@ struct PriceRules {
 /// Whether these rules use the run's own compute time.
 bool measures_computing(const PriceRules& rules);
 
+/// Returns the options of the step model. The cluster's overlap counts only if the compute times are those of a GPU:
+/// nothing hides behind a run's own time on this machine.
+netmodel::StepOptions step_options(const PriceRules& rules);
+
 /// Sizes and compute time of a run, which together with its exchanges determine its seconds on a cluster.
 struct RunSize {
   Index workers = 1, parameters = 0;
-  Index batch = 1;             ///< samples per worker and step
-  double compute_seconds = 0;  ///< compute time of one worker's step, used without a workload: see SharedComputing
+  Index batch = 1;                 ///< samples per worker and step
+  double compute_seconds = 0;      ///< compute time of one worker's step, used without a workload: see SharedComputing
+  netmodel::CodecPasses passes{};  ///< cost of the run's codec
 };
 
 /// Throws ConfigError where the workload's number of parameters differs from the model's by more than a tenth, so that
@@ -60,7 +65,7 @@ class StepPricer {
   const netmodel::ComputeTimes& compute_;
   const netmodel::Fabric& fabric_;
   const netmodel::CostModel& model_;
-  const netmodel::StepOptions& options_;
+  netmodel::StepOptions options_;
 };
 
 /// Mean step of a stage, over all of its steps including those without an exchange.

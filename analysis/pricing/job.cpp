@@ -104,7 +104,7 @@ Job job_of_log(const std::string& path, const PriceRules& rules) {
   if (job.rules.workload) check_fits(*job.rules.workload, run.parameters, path);
   job.workload = workload_of(size_of(run), job.rules);
   job.dense = dense_adam(job.workers, run.parameters);
-  job.stages = stages_of(job.log->exchanges, run.parameters);
+  job.stages = stages_of(job.log->exchanges, {run.parameters, run.passes});
   job.warmup_share = share_before_last(job.stages);
   return job;
 }

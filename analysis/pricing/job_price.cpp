@@ -74,7 +74,7 @@ double speedup_at(const Job& job, const Cluster& cluster, const CostModel& model
   constexpr std::size_t enough = 16;
   const Fabric fabric(cluster, job.workers);
   const ComputeTimes compute = times_on(job, cluster);
-  const StepPricer price(compute, fabric, model, job.rules.step);
+  const StepPricer price(compute, fabric, model, step_options(job.rules));
   return price.mean(job.dense.sample(enough)).step / price.mean(job.stages.back().sample(enough)).step;
 }
 
@@ -91,8 +91,9 @@ void write_schedule(const Job& job, const Cluster& cluster, const netmodel::Cost
   const auto model = netmodel::make_cost_model(config);
   const ComputeTimes compute = times_on(job, cluster);
   const netmodel::StepTraffic& busiest = busiest_step(job.stages.back());
-  const StepEstimate step = netmodel::estimate_step(compute, busiest, fabric, *model, job.rules.step);
-  const auto plans = netmodel::step_plans(busiest, fabric, *model, job.rules.step);
+  const netmodel::StepOptions options = step_options(job.rules);
+  const StepEstimate step = netmodel::estimate_step(compute, busiest, fabric, *model, options);
+  const auto plans = netmodel::step_plans(busiest, fabric, *model, options);
   std::ostringstream schedule;
   netmodel::write_goal(schedule, plans, step.forward + step.backward, step.codec + step.optimizer, fabric);
   files::write(path, schedule.view());
@@ -123,7 +124,7 @@ static double end_to_end(const ClusterPrice& price, const Job& job) {
   return price.dense.step.step / before * netmodel::mixed_speedup(job.warmup_share, before / last);
 }
 
-ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config) {
+ClusterPrice price_steps(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config) {
   const Fabric fabric(cluster, job.workers);
   ClusterPrice price;
   netmodel::CostModelConfig model_config = config;
@@ -138,7 +139,7 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::C
   price.width = fabric.width();
   price.basis = compute.basis;
   const auto samples = static_cast<double>(job.workers * job.batch * job.accumulation);
-  const StepPricer pricer(compute, fabric, *model, job.rules.step);
+  const StepPricer pricer(compute, fabric, *model, step_options(job.rules));
   const auto priced = [&](const std::string& stage, const StepEstimate& step) {
     return StagePrice{stage, step, samples / step.step.value};
   };
@@ -151,6 +152,17 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::C
   }
   price.speedup = price.dense.step.step / price.stages.back().step.step;
   price.end_to_end_speedup = end_to_end(price, job);
+  return price;
+}
+
+ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config) {
+  ClusterPrice price = price_steps(job, cluster, config);
+  netmodel::CostModelConfig elsewhere = config;
+  elsewhere.on_extended = [&price, &config](const std::string& text) {
+    price.extended.insert(text);
+    config.on_extended(text);
+  };
+  const auto model = netmodel::make_cost_model(elsewhere);
   const auto gain = [&](double rate) { return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), *model) - 1; };
   find_break_even(gain, std::clamp(cluster.nic.effective.value, kSlowest, kFastest), price);
   return price;

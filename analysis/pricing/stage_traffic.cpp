@@ -43,6 +43,10 @@ std::vector<compress::CodecConfig> used_codecs(const OptimizerConfig& config) {
   return {config.exchange.up, compress::down_of(config.exchange)};
 }
 
+netmodel::CodecPasses encoding_passes(const OptimizerConfig& config) {
+  return used_codecs(config).empty() ? netmodel::CodecPasses{} : compress::passes_of(config.exchange);
+}
+
 /// Whether what a step sends depends on the tensors' shapes.
 bool needs_shapes(const OptimizerConfig& config) {
   return std::ranges::any_of(used_codecs(config),
@@ -142,14 +146,15 @@ std::vector<StepRange> of_run(const std::vector<Step>& steps, const std::vector<
 
 std::vector<StageTraffic> plan_stages(const TrafficPlan& plan) {
   check_plannable(plan);
+  const Encoding encoding{plan.parameters, encoding_passes(plan.optimizer)};
   const optim::StepSchedule* schedule = optim::schedule_of(plan.optimizer.name);
-  if (schedule == nullptr) return stages_of(settled(first_steps(plan)), plan.parameters);
+  if (schedule == nullptr) return stages_of(settled(first_steps(plan)), encoding);
   if (plan.steps > kMostSteps) {
     throw ConfigError("a schedule over too many steps", std::to_string(plan.steps) + " steps",
                       "pricing supports 1e8; give a smaller --steps");
   }
   const std::vector<StepCount> counts = schedule->count(plan.optimizer, plan.steps);
-  return stages_of(of_run(first_steps(plan), counts), plan.parameters);
+  return stages_of(of_run(first_steps(plan), counts), encoding);
 }
 
 }  // namespace onebit::analysis

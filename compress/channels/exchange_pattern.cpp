@@ -31,6 +31,16 @@ CodecConfig down_of(const ExchangeConfig& config) {
   return down;
 }
 
+netmodel::CodecPasses passes_of(const ExchangeConfig& config) {
+  netmodel::CodecPasses passes = make_codec(config.up)->passes();
+  if (config.down.empty()) return passes;
+  const netmodel::CodecPasses down = make_codec(down_of(config))->passes();
+  passes.serve = down.serve;
+  passes.decode = down.decode;
+  if (down.released == 0) passes.released = 0;
+  return passes;
+}
+
 std::unique_ptr<Channel> make_channel(const device::Shard& shard, const ExchangeLayout& layout,
                                       std::span<const Tensor> tensors, const Codec& up, const Codec& down,
                                       const ExchangeConfig& config) {

@@ -15,6 +15,7 @@
 #include "device/base/error.hpp"
 #include "device/comm/communicator.hpp"
 #include "device/math/philox.hpp"
+#include "netmodel/wire/codec_passes.hpp"
 #include "netmodel/wire/traffic.hpp"
 
 namespace onebit::compress {
@@ -91,6 +92,9 @@ class Codec {
   /// Otherwise it decodes to numbers that are not finite.
   virtual bool refuses() const { return true; }
 
+  /// What encoding and decoding cost, as the step model prices it and 'bench kernels' measures it.
+  virtual netmodel::CodecPasses passes() const = 0;
+
   /// Guaranteed delta: ||x - C[x]||^2 <= (1 - delta) ||x||^2 for every segment of n elements; empty if nothing is
   /// guaranteed.
   virtual std::optional<double> delta(Index) const { return std::nullopt; }
@@ -143,6 +147,10 @@ class Codec {
 /// this itself.
 device::Buffer<double> add_error_feedback(const device::Device& device, const SegmentTable& table, Index rows,
                                           const EncodeInput& input, ErrorRows errors, Index* refused);
+
+/// Returns the costs of a codec that adds the input to the error (add_error_feedback), reads the sum `reads` times, and
+/// writes it once more, or if it is sparse only the few elements that are sent.
+netmodel::CodecPasses passes_of(double reads, const Traits& traits);
 
 class Channel;
 

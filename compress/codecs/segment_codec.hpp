@@ -21,7 +21,9 @@ namespace onebit::compress {
 ///   double clip                                                clipping bound, for methods with a shared maximum,
 ///   RecordedIndices indices                                    if it accepts recorded indices,
 ///   SentCount count                                            required with `indices`,
-///   static constexpr bool kVariableSize = true, kMemory = true.
+///   static constexpr bool kVariableSize = true, kMemory = true,
+///   double reads() const                                       passes that read y before the last one; otherwise 1,
+///   CodecPasses passes() const                                 instead of reads(), if the codec costs something else.
 template <class Method>
 class SegmentCodec final : public Codec {
  public:
@@ -38,6 +40,15 @@ class SegmentCodec final : public Codec {
   bool has_memory() const override {
     if constexpr (requires { Method::kMemory; }) return Method::kMemory;
     return false;
+  }
+  netmodel::CodecPasses passes() const override {
+    if constexpr (requires { method_.passes(); }) {
+      return method_.passes();
+    } else if constexpr (requires { method_.reads(); }) {
+      return passes_of(method_.reads(), traits_);
+    } else {
+      return passes_of(1, traits_);
+    }
   }
   std::optional<double> delta(Index n) const override {
     if constexpr (requires { method_.delta(n); }) return method_.delta(n);

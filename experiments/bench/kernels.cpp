@@ -80,7 +80,7 @@ struct Operands {
   device::DenseSum dense;
 };
 
-/// The fused worker encode: read gradient and error, write error; read and write error, write what is sent.
+/// The fused worker encode: the codec's passes, and write what is sent.
 Subject worker_encode(Operands& o) {
   const auto run = [&o] {
     o.codec->encode(o.device, o.rows.worker(), {0, o.workers},
@@ -91,21 +91,23 @@ Subject worker_encode(Operands& o) {
                      .factors = o.factors.data()},
                     {}, {o.b.data(), o.elements / o.workers}, o.worker_payload);
   };
-  return {{"worker encode", run}, o.elements, 12 + 8 + o.sent_bytes()};
+  return {{"worker encode", run}, o.elements, o.codec->passes().encode + o.sent_bytes()};
 }
 
-/// The servers' work on a vector: read what the workers sent, read and write the error twice, write what is sent.
+/// The servers' work on a vector: read what the workers sent, the codec's passes, write what is sent.
 Subject server_side(Operands& o) {
   const auto run = [&o] {
     o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, {}, {o.b.data(), o.elements}, o.server_payload);
   };
-  return {{"server side", run}, o.elements, (static_cast<double>(o.workers) + 1) * o.sent_bytes() + 8 + 8};
+  return {{"server side", run},
+          o.elements,
+          (static_cast<double>(o.workers) + 1) * o.sent_bytes() + o.codec->passes().serve};
 }
 
-/// Every worker's work on the servers' answer: read the answer, write the values.
+/// Every worker's work on the servers' answer: read the answer, the codec's passes over the values.
 Subject decode(Operands& o) {
   const auto run = [&o] { o.codec->decode(o.device, o.vector.server(), o.server_payload, 0, o.d.data()); };
-  return {{"decode", run}, o.elements, o.sent_bytes() + 4};
+  return {{"decode", run}, o.elements, o.sent_bytes() + o.codec->passes().decode};
 }
 
 Subject dense_mean(Operands& o) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "analysis/pricing/job_price.hpp"
+#include "compress/channels/exchange_pattern.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -29,7 +30,8 @@ netmodel::StepTraffic onebit_step(Index workers, Index bytes) {
   using netmodel::Collective;
   return {{record(Collective::all_to_all, workers, bytes), record(Collective::all_gather, workers, 4),
            record(Collective::all_gather, workers, bytes / workers), record(Collective::all_gather, workers, 4)},
-          kParameters};
+          kParameters,
+          compress::passes_of(compress::ExchangeConfig{})};
 }
 
 netmodel::StepTraffic dense_step(Index workers) {

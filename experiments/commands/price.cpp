@@ -13,7 +13,9 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/cluster_files.hpp"
 #include "experiments/output/price_output.hpp"
+#include "experiments/output/ranking_output.hpp"
 #include "experiments/study/prices.hpp"
+#include "optim/optimizer.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -39,10 +41,9 @@ Index given_workers(const Options& options) {
   return given ? make_config(options.run.settings).workers : 0;
 }
 
-/// Returns the plan that the options describe.
-analysis::JobPlan plan_of(const Options& options, const PriceConfig& config) {
+/// Returns the plan of a run that the options describe.
+analysis::JobPlan plan_of(const Options& options, const PriceConfig& config, const sim::RunConfig& run) {
   constexpr double fp16 = 2;
-  const sim::RunConfig run = make_config(options.run.settings);
   return {.rules = rules_of(config, fp16),
           .parameters = config.parameters,
           .warmup_share = config.warmup_share,
@@ -59,7 +60,25 @@ Job job_of(const Options& options, const PriceConfig& config, const Cluster& clu
   if (logs.empty() && !std::isnan(config.target))
     throw ConfigError("--target needs a log", "target", "onebit price LOG.h5 --target LOSS");
   if (!logs.empty()) return analysis::job_of_log(logs.front(), rules_of(config));
-  return analysis::plan_job(plan_of(options, config), cluster);
+  return analysis::plan_job(plan_of(options, config, make_config(options.run.settings)), cluster);
+}
+
+/// Returns the optimizers to rank, as NAME or NAME:CODEC.
+std::vector<std::string> ranked_optimizers(const PriceConfig& config) {
+  std::vector<std::string> names;
+  for (const optim::OptimizerEntry& entry : optim::optimizers()) names.emplace_back(entry.name);
+  if (config.optimizers == std::vector<std::string>{"all"}) {
+    names.emplace_back("ef-momentum-sgd:power-sgd");
+    return names;
+  }
+  for (const std::string& each : config.optimizers) {
+    const std::string name = split(each, ':').front();
+    if (std::ranges::find(names, name) == names.end()) {
+      const std::vector<std::string_view> known(names.begin(), names.end());
+      throw ConfigError("unknown optimizer", "--optimizers " + name, suggestion(name, known));
+    }
+  }
+  return config.optimizers;
 }
 
 /// Checks the options. The task of `price` determines which of them have an effect.
@@ -75,6 +94,7 @@ class Use {
       check_alone("--collective", {"collective", "bytes", "cost-model", "cost-table", "fluid.jobs", "fluid.background"},
                   "workers");
     }
+    if (!config_.optimizers.empty()) check_ranking();
     if (!config_.nodes.empty()) not_with("--sweep.nodes", {"goal", "target", "sweep.bandwidth", "sweep.gpus-per-node"});
     if (sweeps) not_with("--sweep.bandwidth", {"goal", "target"});
     if (!sweeps && !config_.widths.empty()) refuse("sweep.gpus-per-node", "leave it out, or give --sweep.bandwidth");
@@ -103,6 +123,14 @@ class Use {
       if (std::find(others.begin(), others.end(), name) != others.end())
         refuse(name, "it cannot be combined with " + mode);
     }
+  }
+
+  void check_ranking() const {
+    not_with("--optimizers", {"goal", "target", "sweep.bandwidth", "sweep.nodes", "collective", "calibrate"});
+    if (std::ranges::count(options_.run.settings, "optimizer", &Settings::value_type::first) > 0)
+      refuse("optimizer", "it cannot be combined with --optimizers");
+    if (!options_.arguments.empty())
+      throw ConfigError("unexpected argument", options_.arguments.front(), "--optimizers takes no log");
   }
 
   /// Throws for options other than those of clusters, `allowed` ones and `of_run`, and for a log.
@@ -167,7 +195,7 @@ int scale(const Options& options, const PriceConfig& config) {
   if (std::ranges::min(config.nodes) < 1)
     throw ConfigError("option out of range", "sweep.nodes " + std::to_string(std::ranges::min(config.nodes)),
                       "at least 1 node");
-  const analysis::JobPlan plan = plan_of(options, config);
+  const analysis::JobPlan plan = plan_of(options, config, make_config(options.run.settings));
   const Cluster cluster = load_cluster(config.clusters.front(), config.cluster_settings);
   const analysis::ScalingPrice scaling = analysis::sweep_nodes(plan, cluster, config.cost_model, config.nodes);
   if (options.json) {
@@ -191,11 +219,51 @@ Json price_and_print(const Options& options, const PriceConfig& config, const Jo
   return to_json(price, job).with("target_seconds", target.value_or(PriceConfig::kNotGiven));
 }
 
+/// The runs that are priced: the run of the options, or one for each optimizer of a ranking.
+struct PricedRuns {
+  std::vector<GivenRun> runs;
+  std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers to which the options do not fit, and why
+};
+
+PricedRuns priced_runs(const Options& options, const PriceConfig& config) {
+  if (config.optimizers.empty()) return {{{make_config(options.run.settings)}}, {}};
+  PricedRuns all;
+  for (const std::string& name : ranked_optimizers(config)) {
+    Settings settings = options.run.settings;
+    const std::vector<std::string> parts = split(name, ':');
+    settings.emplace_back("optimizer", parts.front());
+    if (parts.size() > 1) settings.emplace_back("codec", name.substr(parts.front().size() + 1));
+    try {
+      all.runs.push_back({make_config(settings)});
+    } catch (const ConfigError& error) {
+      all.refused.emplace_back(name, error.what());
+    }
+  }
+  return all;
+}
+
+/// Prints the optimizers in the order of their speed, on every cluster.
+int rank_optimizers(const Options& options, const PriceConfig& config, const PricedRuns& priced) {
+  if (config.workload.empty())
+    throw ConfigError("nothing to price", "price", "give --workload NAME, see 'onebit list workloads'");
+  std::vector<analysis::JobPlan> plans;
+  for (const GivenRun& run : priced.runs) plans.push_back(plan_of(options, config, run.config));
+  std::vector<Json> all;
+  for (const Cluster& cluster : clusters_of(config)) {
+    analysis::Ranking ranking = analysis::rank(plans, cluster, config.cost_model);
+    ranking.refused.insert(ranking.refused.end(), priced.refused.begin(), priced.refused.end());
+    if (!options.json && !all.empty()) std::cout << "\n";
+    if (!options.json) print_ranking(ranking, std::cout);
+    all.push_back(to_json(ranking));
+  }
+  if (options.json) std::cout << on_clusters(all).text() << "\n";
+  return kExitDone;
+}
+
 /// Warns about options without effect. With a log or --calibrate, Use::check has already refused options of a run.
-void warn_of_unpriced(const Options& options, const PriceConfig& config) {
+void warn_of_unpriced(const Options& options, const PriceConfig& config, const PricedRuns& priced) {
   std::vector<IdleOption> idle = idle_price_options(options.price, config);
-  for (IdleOption& option :
-       idle_options(given_options(options.run), {{make_config(options.run.settings)}}, unpriced_because)) {
+  for (IdleOption& option : idle_options(given_options(options.run), priced.runs, unpriced_because)) {
     idle.push_back(std::move(option));
   }
   warn_of(idle);
@@ -204,10 +272,12 @@ void warn_of_unpriced(const Options& options, const PriceConfig& config) {
 int price(const Options& options) {
   const PriceConfig config = price_config_of(options.price);
   Use(options, config).check();
-  if (!config.collective) warn_of_unpriced(options, config);
+  const PricedRuns priced = priced_runs(options, config);
+  if (!config.collective) warn_of_unpriced(options, config, priced);
   if (!config.calibrate.empty()) return calibrate(config, options.out, options.json);
   if (config.collective) return price_collective(config, given_workers(options), options.json);
   if (!config.nodes.empty()) return scale(options, config);
+  if (!config.optimizers.empty()) return rank_optimizers(options, config, priced);
   std::vector<Json> all;
   std::optional<Job> job;
   for (const Cluster& cluster : clusters_of(config)) {

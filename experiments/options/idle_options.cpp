@@ -1,6 +1,7 @@
 #include "experiments/options/idle_options.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compress/codecs/codec_options.hpp"
@@ -75,8 +76,14 @@ constexpr Condition<sim::RunConfig> kConditions[] = {
 };
 
 constexpr Condition<PriceConfig> kPriceConditions[] = {
-    {"step.bucket step.stretch", [](const auto& price) { return price.step.overlap == netmodel::Overlap::buckets; },
+    {"step.bucket step.stretch", [](const auto& price) { return price.step.overlap != netmodel::Overlap::none; },
      "step.overlap"},
+    {"step.bucket step.stretch",
+     [](const auto& price) {
+       const bool times = !std::isnan(price.forward.value) && !std::isnan(price.backward.value);
+       return price.step.overlap == netmodel::Overlap::buckets || !price.workload.empty() || times;
+     },
+     "workload"},
     {"bytes", [](const auto& price) { return price.collective.has_value(); }, "collective"},
 };
 

@@ -52,10 +52,12 @@ std::vector<Option<PriceConfig>> pricing_options() {
       background_option(),
       list<PriceConfig>("cost-table", "cost model table: files of measured times, CSV or logs of nccl-tests, FILE,..",
                         "files", ONEBIT_PLACE(cost_model.table)),
-      choice<PriceConfig>("step.overlap", "exchange of dense gradients during the backward pass",
+      choice<PriceConfig>("step.overlap",
+                          "exchange of dense gradients in buckets during the backward pass; cluster: as it says",
                           ONEBIT_PLACE(step.overlap),
-                          std::map<std::string, Overlap>{{"none", Overlap::none}, {"buckets", Overlap::buckets}}),
-      {"step.bucket", "bytes per bucket of gradients",
+                          std::map<std::string, Overlap>{
+                              {"cluster", Overlap::cluster}, {"none", Overlap::none}, {"buckets", Overlap::buckets}}),
+      {"step.bucket", "bytes per bucket of gradients; 0: the cheapest, from 25 MB to all gradients after the pass",
        [](PriceConfig& config, const std::string& text) {
          config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
        },
@@ -63,7 +65,8 @@ std::vector<Option<PriceConfig>> pricing_options() {
       field<PriceConfig>("step.stretch", "share by which overlapping communication slows the backward pass down",
                          ONEBIT_PLACE(step.stretch)),
       choice<PriceConfig>(
-          "step.codec", "kernels of the codec, which move 14 (fused) or 176 (released) bytes per element",
+          "step.codec",
+          "kernels of the codec: fused, as those of onebit, or those released with 1-bit Adam (176 bytes per element)",
           ONEBIT_PLACE(step.codec),
           std::map<std::string, CodecKernels>{{"fused", CodecKernels::fused}, {"released", CodecKernels::released}}),
       choice<PriceConfig>(
@@ -109,6 +112,9 @@ Option<PriceConfig> sizes_option() {
 /// Returns the options that give the command `price` a task besides pricing a step.
 std::vector<Option<PriceConfig>> task_options() {
   return {
+      list<PriceConfig>("optimizers",
+                        "compare these optimizers on every cluster, the fastest first: all, or NAME,NAME:CODEC,..",
+                        "optimizers", ONEBIT_PLACE(optimizers)),
       collective_option(),
       sizes_option(),
       field<PriceConfig>("target",
@@ -158,7 +164,7 @@ void check(const PriceConfig& config) {
     throw ConfigError("option out of range", what, wanted);
   };
   if (config.warmup_share < 0 || config.warmup_share > 1) refuse("step.warmup-share", "from 0 to 1");
-  if (!(config.step.bucket.value >= 1)) refuse("step.bucket", "bytes, e.g. 25MB");
+  if (!(config.step.bucket.value >= 0)) refuse("step.bucket", "bytes, e.g. 25MB");
   if (!(config.step.stretch >= 0 && config.step.stretch <= 10)) refuse("step.stretch", "from 0 to 10");
   if (config.parameters < 0 || config.parameters > Index{1} << 40) {
     refuse("step.parameters", "at most 1e12; 0 for the workload's own");
@@ -187,7 +193,7 @@ PriceConfig make_price_config(const Settings& settings) {
 }
 
 bool is_for_runs_too(const std::string& name) {
-  constexpr std::string_view tasks[] = {"collective", "bytes", "calibrate", "target", "goal"};
+  constexpr std::string_view tasks[] = {"optimizers", "collective", "bytes", "calibrate", "target", "goal"};
   return !name.starts_with("sweep.") && std::ranges::find(tasks, name) == std::end(tasks);
 }
 

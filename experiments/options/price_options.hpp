@@ -12,8 +12,9 @@ namespace onebit::experiments {
 struct PriceConfig {
   bool names_clusters = false;  ///< whether the clusters were requested explicitly
   std::vector<std::string> clusters = {"eth1", "eth10", "eth25", "ib100"};  ///< names of presets and paths of files
-  Settings cluster_settings;  ///< overrides for all clusters; option cluster.X is the key X
-  std::string workload;       ///< name or file of the workload; empty: the log's
+  Settings cluster_settings;            ///< overrides for all clusters; option cluster.X is the key X
+  std::vector<std::string> optimizers;  ///< optimizers to rank, or "all"; empty: the run's is priced alone
+  std::string workload;                 ///< name or file of the workload; empty: the log's
   netmodel::CostModelConfig cost_model;
   netmodel::StepOptions step;  ///< the job sets gradient_bytes if the field below is 0
   double gradient_bytes = 0;

@@ -21,12 +21,6 @@ std::string width_text(const SpeedupCurve& curve) {
   return std::to_string(curve.gpus_per_node) + (curve.gpus_per_node == 1 ? " GPU per node" : " GPUs per node");
 }
 
-/// Formats a rate in the units in which links are sold.
-std::string rate_text(netmodel::BytesPerSecond rate) {
-  const double gigabits = 8 * rate.value / 1e9;
-  return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
-}
-
 /// Names the links whose rate is varied.
 std::string links_text(const ClusterPrice& price) {
   const Index links = netmodel::network_links(price.cluster, price.width);
@@ -155,6 +149,11 @@ Json to_json(const std::vector<ScalingPoint>& points) {
 }
 
 }  // namespace
+
+std::string rate_text(netmodel::BytesPerSecond rate) {
+  const double gigabits = 8 * rate.value / 1e9;
+  return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
+}
 
 Json to_json(const ClusterPrice& price, const Job& job) {
   std::vector<Json> stages;

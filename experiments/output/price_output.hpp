@@ -12,6 +12,9 @@ namespace onebit::experiments {
 /// Describes a cluster and the GPUs of a job on it, in two lines.
 std::string cluster_text(const netmodel::Cluster& cluster, Index nodes, Index width);
 
+/// Formats a rate in the units in which links are sold, e.g. "4.856 Gb/s".
+std::string rate_text(netmodel::BytesPerSecond rate);
+
 /// Returns the only price, or an object that holds the prices on all clusters.
 Json on_clusters(const std::vector<Json>& prices);
 

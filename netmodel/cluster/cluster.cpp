@@ -78,6 +78,9 @@ void check(const Cluster& cluster) {
   if (!(cluster.oversubscription >= 1 && cluster.oversubscription <= 1000)) {
     refuse(cluster, "oversubscription out of range", "from 1 (none) to 1000");
   }
+  if (!(cluster.uncertainty >= 0 && cluster.uncertainty <= 10)) {
+    refuse(cluster, "uncertainty out of range", "a share, from 0 (as usual for the source) to 10");
+  }
   if (cluster.nodes_per_leaf < 1 || cluster.nodes_per_leaf > most)
     refuse(cluster, "nodes-per-leaf out of range", "from 1 to 1,048,576");
   if (cluster.gpus_per_nic < 0 || cluster.gpus_per_nic > 1024)
@@ -111,6 +114,22 @@ std::string_view name(Source source) {
       return "estimated";
   }
   return "?";
+}
+
+double uncertainty_of(const Cluster& cluster) {
+  if (cluster.uncertainty > 0) return cluster.uncertainty;
+  return cluster.source == Source::estimated ? 0.5 : 0.2;
+}
+
+Cluster with_faster_links(Cluster cluster, double factor) {
+  for (LinkSpec* link : {&cluster.nic, &cluster.gpu_link}) {
+    link->effective = std::min(factor * link->effective, kFastestLink);
+    link->nominal = std::max(link->nominal, link->effective);
+    link->stream_cap = std::min(factor * link->stream_cap, kFastestLink);
+    link->latency = 1 / factor * link->latency;
+    link->per_message = 1 / factor * link->per_message;
+  }
+  return cluster;
 }
 
 }  // namespace onebit::netmodel

@@ -82,7 +82,8 @@ struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description
   Source source = Source::estimated;
-  Index nodes = 0;  ///< number of nodes; 0: as many as the workers need
+  double uncertainty = 0;  ///< share by which times on its links may differ; 0: as usual for the source
+  Index nodes = 0;         ///< number of nodes; 0: as many as the workers need
   Index gpus_per_node = 1;
   Index gpus_per_nic = 0;  ///< number of GPUs with a network link of their own; 0: those of a node share one
   LinkSpec nic;            ///< a network link
@@ -96,6 +97,8 @@ struct Cluster {
   Index nodes_per_leaf = 1;     ///< number of nodes under a leaf switch; traffic between them does not use the uplinks
   Placement placement = Placement::contiguous;
   Selection all_reduce = Selection::nccl;
+  /// Whether gradients are exchanged during the backward pass. False for the clusters of papers that measured without.
+  bool overlaps = true;
   bool pairwise_all_to_all = false;      ///< all-to-all in rounds with one partner each; else all at once (burst)
   bool direct_all_gather = false;        ///< all-gather that sends every block directly to all; else around a ring
   std::vector<NodeFactor> nic_shares{};  ///< nodes whose NIC has this share of the rate
@@ -121,5 +124,13 @@ const GpuLink& find_gpu_link(std::string_view name);
 const Gpu& find_gpu(std::string_view name);
 
 std::string_view name(Source source);
+
+/// Returns the cluster's uncertainty; where it has none of its own, that of presets with such a source. For fitted and
+/// published ones it is what 90% of published all-reduces of 4 ms and longer lie within (docs/price-measured.md); for
+/// estimated ones it is a judgement.
+double uncertainty_of(const Cluster& cluster);
+
+/// Returns the cluster with the rates of all links times a factor, and their latencies divided by it.
+Cluster with_faster_links(Cluster cluster, double factor);
 
 }  // namespace onebit::netmodel

@@ -18,6 +18,12 @@ Cluster single(const char* name, const char* doc, Source source, const LinkSpec&
   return {.name = name, .doc = doc, .source = source, .nic = nic, .gpu_link = find_gpu_link("nvlink3").link};
 }
 
+/// A cluster as a paper measured it: gradients are exchanged after the backward pass.
+Cluster of_paper(Cluster cluster) {
+  cluster.overlaps = false;
+  return cluster;
+}
+
 Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, const char* gpu, Selection all_reduce) {
   const GpuLink& inside = find_gpu_link(gpu_link);
   cluster.gpus_per_node = gpus_per_node;
@@ -78,18 +84,19 @@ std::span<const Cluster> clusters() {
   static const auto table = std::to_array<Cluster>({
       single("eth1", "1 Gb/s Ethernet, TCP", Source::estimated, link(0.125, 0.117, 50)),
       // 40 GbE is nominally 5 GB/s; dense all-reduces of BERT-Large in fp16 give 0.607, fitted to six rows of Table 1
-      dense_nodes(single("paper-ethernet", "40 Gb/s Ethernet, 4 V100s per node, as measured for 1-bit Adam (Table 1)",
-                         Source::fitted, link(5, 0.607, 35)),
-                  4, "pcie3-paper", "v100-pcie", Selection::ring),
+      of_paper(dense_nodes(
+          single("paper-ethernet", "40 Gb/s Ethernet, 4 V100s per node, as measured for 1-bit Adam (Table 1)",
+                 Source::fitted, link(5, 0.607, 35)),
+          4, "pcie3-paper", "v100-pcie", Selection::ring)),
       single("eth10", "10 Gb/s Ethernet, TCP", Source::estimated, link(1.25, 1.1, 35)),
       // NCCL's users report 60% of line rate on TCP (NVIDIA/nccl issue 209); one stream may reach as little as 1.2 GB/s
       single("eth25", "25 Gb/s Ethernet, TCP", Source::estimated, link(3.125, 2.0, 35)),
       single("ib40", "40 Gb/s InfiniBand QDR", Source::published, link(4, 4, 14)),
       // Far below 100 Gb/s: a fit to measurements of one cluster, not a model of EDR
-      dense_nodes(
+      of_paper(dense_nodes(
           single("paper-infiniband", "100 Gb/s InfiniBand, 8 V100s per node, as measured for 1-bit Adam (Table 1)",
                  Source::fitted, link(12.5, 4.03, 14)),
-          8, "nvlink2-paper", "v100", Selection::hierarchical),
+          8, "nvlink2-paper", "v100", Selection::hierarchical)),
       single("eth100", "100 Gb/s Ethernet, TCP (NVIDIA/nccl issue 450)", Source::published, link(12.5, 4.5, 30)),
       single("roce100", "100 Gb/s Ethernet, RDMA", Source::estimated, link(12.5, 11.5, 14)),
       // 41.8 of 50 GB/s and 165 us for 1 kB on two p4de nodes

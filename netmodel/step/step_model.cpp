@@ -13,10 +13,6 @@ double as_double(Index value) {
   return static_cast<double>(value);
 }
 
-double bytes_per_element(CodecKernels kernels) {
-  return kernels == CodecKernels::fused ? 14 : 176;
-}
-
 /// Returns the expected maximum of `count` standard normal variables: the integral of 1 - F^count above 0 minus that of
 /// F^count below, where F is the normal distribution function.
 double expected_maximum(Index count) {
@@ -41,6 +37,58 @@ double slowdown(const Fabric& fabric) {
 
 bool is_mean(const Traffic& traffic) {
   return traffic.collective == Collective::all_reduce && traffic.type == WireType::fp32;
+}
+
+/// Number of messages that a worker receives, its own included, each of the payload's size; of an all-to-all, the parts
+/// of one payload.
+double messages_received(const Traffic& traffic) {
+  switch (traffic.collective) {
+    case Collective::all_gather:
+      return as_double(traffic.group_size);
+    case Collective::tree:
+      return as_double(messages_sent(traffic.collective, traffic.group_size));
+    default:
+      return 1;
+  }
+}
+
+/// Memory that a fused codec touches in a step. In a hierarchical exchange a GPU encodes and serves its share of the
+/// node's vector, and decodes the whole result.
+Bytes fused_codec_bytes(const StepTraffic& step, double share) {
+  const CodecPasses& passes = step.passes;
+  const double elements = as_double(step.compressed);
+  double bytes = (share * passes.encode + passes.decode) * elements;
+  for (const Traffic& traffic : step.exchanges) {
+    if (is_mean(traffic)) continue;
+    const double part = traffic.direction == Direction::down ? 1 : share, payload = as_double(traffic.payload_bytes);
+    const double messages = messages_received(traffic), received = messages * payload;
+    // However many elements of a message are scattered, adding it touches the vector at most once
+    const double scattered = std::min(passes.scattered * received, 2 * sizeof(float) * elements * messages);
+    bytes += part * (payload + received + scattered);
+    if (traffic.collective == Collective::all_to_all) bytes += passes.serve * elements / as_double(traffic.group_size);
+  }
+  return Bytes(bytes);
+}
+
+/// Returns the time of a step's codec.
+Seconds codec_time(const StepTraffic& step, const Fabric& fabric, const StepOptions& options) {
+  if (step.compressed == 0) return {};
+  const double share = options.hierarchical ? 1 / as_double(fabric.width()) : 1;
+  if (step.passes.encode == 0) {
+    throw ConfigError("the cost of the run's codec is not known", "codec",
+                      "price it with the program that has the codec");
+  }
+  if (options.codec == CodecKernels::fused) return fused_codec_bytes(step, share) / fabric.gpu().memory;
+  if (step.passes.released == 0) {
+    throw ConfigError("no figure of this codec's released code is known", "step.codec released",
+                      "use fused, or codec sign-l2");
+  }
+  return Bytes(share * step.passes.released * as_double(step.compressed)) / fabric.gpu().memory;
+}
+
+bool overlaps_backward(const Fabric& fabric, const StepOptions& options) {
+  if (options.overlap == Overlap::cluster) return fabric.cluster().overlaps;
+  return options.overlap == Overlap::buckets;
 }
 
 bool carries_gradients(const StepTraffic& step, const Traffic& traffic) {
@@ -73,11 +121,14 @@ class Sum {
  public:
   Sum(const Fabric& fabric, const CostModel& model) : fabric_(fabric), model_(model) {}
 
-  /// Adds an exchange that takes place `times` times. Returns the time of a single one.
-  Seconds add(Collective collective, Bytes payload, double times = 1) {
+  /// Adds an exchange. Returns its time.
+  Seconds add(Collective collective, Bytes payload) {
     const Priced priced = price(collective, payload, fabric_, model_);
-    add(priced.choice.algorithm, priced.choice.reason, priced.estimate, times);
+    add(priced, 1);
     return priced.estimate.total;
+  }
+  void add(const Priced& priced, double times) {
+    add(priced.choice.algorithm, priced.choice.reason, priced.estimate, times);
   }
   void add(const Request& request) {
     add(request.algorithm, "within and between nodes", model_.cost(plan(request, fabric_), fabric_), 1);
@@ -106,16 +157,55 @@ class Sum {
   std::string algorithm_, reason_;
 };
 
-/// Returns the exposed time of gradients that are exchanged in buckets. Buckets become ready evenly over the last
-/// backward pass; each starts when it is ready and the previous one has ended. The part after the end of the pass is
-/// exposed. With K equal buckets, the exchange ends at the maximum over k of k/K of the pass plus the time of K - k + 1
-/// buckets; the maximum is at k = 1 or k = K.
-Seconds exposed(Sum& sum, Bytes payload, Seconds backward, const StepOptions& options) {
-  const auto count = std::max(1.0, std::ceil(payload / options.bucket));
-  const Seconds one = sum.add(Collective::all_reduce, 1 / count * payload, count);
-  const Seconds end = std::max(1 / count * backward + count * one, backward + one);
-  return end - backward;
-}
+/// Gradients that are exchanged in equal buckets during the last backward pass.
+struct Buckets {
+  double count = 1;
+  Priced one;         ///< price of a bucket
+  Seconds exposed;    ///< time after the end of the pass
+  Seconds stretched;  ///< time by which the exchange slows the pass down
+
+  Seconds cost() const { return exposed + stretched; }
+};
+
+/// Prices gradients and backward passes in buckets.
+class Bucketing {
+ public:
+  Bucketing(Bytes payload, Seconds backward, const Fabric& fabric, const CostModel& model, const StepOptions& options)
+      : payload_(payload), backward_(backward), fabric_(fabric), model_(model), options_(options) {}
+
+  /// Returns buckets of the given size; without one, the cheapest of those that a user would try.
+  Buckets best() const {
+    constexpr Bytes usual{25e6};  // as in DDP
+    if (options_.bucket.value > 0) return of(count(options_.bucket));
+    Buckets best = of(1);
+    for (double some = count(usual); some > 1; some = std::ceil(some / 2)) {
+      const Buckets next = of(some);
+      if (next.cost() >= best.cost()) continue;
+      best = next;
+    }
+    return best;
+  }
+
+ private:
+  double count(Bytes bucket) const { return std::max(1.0, std::ceil(payload_ / bucket)); }
+
+  /// Buckets become ready evenly over the pass; each starts when it is ready and the previous one has ended. With K
+  /// equal buckets, the exchange ends at the maximum over k of k/K of the pass plus the time of K - k + 1 buckets; the
+  /// maximum is at k = 1 or k = K. A single bucket follows the pass.
+  Buckets of(double count) const {
+    Buckets buckets{count, price(Collective::all_reduce, 1 / count * payload_, fabric_, model_), {}, {}};
+    const Seconds one = buckets.one.estimate.total;
+    buckets.exposed = std::max(1 / count * backward_ + count * one, backward_ + one) - backward_;
+    if (count > 1) buckets.stretched = options_.stretch * (count * one - buckets.exposed);
+    return buckets;
+  }
+
+  Bytes payload_;
+  Seconds backward_;
+  const Fabric& fabric_;
+  const CostModel& model_;
+  const StepOptions& options_;
+};
 
 /// Returns the hierarchical form of a compressed step: packed vectors up and down, and other gathered data (scales).
 std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric& fabric, const StepOptions& options) {
@@ -182,28 +272,27 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
   step.backward = slower * compute.backward;
   step.optimizer = compute.optimizer;
   const bool hierarchical = options.hierarchical && traffic.compressed > 0;
-  const Index coded = hierarchical ? traffic.compressed / fabric.width() : traffic.compressed;
-  step.codec = sweep(fabric.gpu(), coded, bytes_per_element(options.codec));
+  const bool overlaps = overlaps_backward(fabric, options);
+  step.codec = codec_time(traffic, fabric, options);
   Sum sum(fabric, model);
   if (hierarchical) {
     for (const Request& each : hierarchical_requests(traffic, fabric, options)) sum.add(each);
   }
-  bool overlapped = false;
-  Seconds after;  // time after the backward pass
+  Seconds hidden;
   for (const Traffic& each : fused(traffic)) {
     if (hierarchical && !is_mean(each)) continue;
     const Bytes payload = payload_of(traffic, each, options);
-    if (options.overlap == Overlap::buckets && carries_gradients(traffic, each)) {
-      after += exposed(sum, payload, slower * compute.last_backward, options);
-      overlapped = true;
+    if (overlaps && carries_gradients(traffic, each)) {
+      const Buckets buckets = Bucketing(payload, slower * compute.last_backward, fabric, model, options).best();
+      sum.add(buckets.one, buckets.count);
+      hidden += buckets.count * buckets.one.estimate.total - buckets.exposed;
+      step.backward += buckets.stretched;
     } else {
-      after += sum.add(each.collective, payload);
+      sum.add(each.collective, payload);
     }
   }
   sum.finish(step);
-  step.communication = step.all_communication;
-  if (overlapped) step.communication = std::min(after, step.communication);  // rounding may make `after` larger
-  if (overlapped && fabric.ranks() > 1) step.backward += slower * options.stretch * compute.last_backward;
+  step.communication = step.all_communication - std::max(hidden, Seconds(0));  // rounding may make it negative
   step.step = step.forward + step.backward + step.communication + step.codec + step.optimizer;
   return step;
 }

@@ -3,24 +3,28 @@
 
 #include "netmodel/plan/selector.hpp"
 #include "netmodel/step/workload.hpp"
+#include "netmodel/wire/codec_passes.hpp"
 
 namespace onebit::netmodel {
 
 enum class Overlap : std::uint8_t {
+  cluster,  ///< as the cluster says (Cluster::overlaps)
   none,     ///< communication follows the backward pass, as in the papers' measurements
   buckets,  ///< dense gradients travel in buckets during the last backward pass, as DDP does
 };
 
-/// Implementation of a codec, which decides how many bytes of memory it touches for each element.
+/// Implementation of a codec, which decides how many bytes of memory it touches.
 enum class CodecKernels : std::uint8_t {
-  fused,     ///< 14 bytes: momentum, error, signs and the new error in one pass each way
-  released,  ///< 176 bytes: PyTorch and CuPy as released with 1-bit Adam (96 worker, 34 server, 46 unpacking)
+  fused,     ///< the passes of onebit's kernels (CodecPasses)
+  released,  ///< the code that was released with the method (CodecPasses::released)
 };
 
 struct StepOptions {
-  Overlap overlap = Overlap::none;
-  Bytes bucket{25e6};  ///< size of a bucket of gradients, for Overlap::buckets
-  /// Fraction by which overlapped communication slows the backward pass down; 2 to 10% have been observed.
+  Overlap overlap = Overlap::cluster;
+  /// Size of a bucket of gradients; 0: 25 MB, doubled as long as that makes the step shorter, or no overlap if that is
+  /// shortest.
+  Bytes bucket{};
+  /// Fraction by which communication slows the backward pass down while it overlaps; 2 to 10% have been observed.
   double stretch = 0.05;
   CodecKernels codec = CodecKernels::fused;
   bool hierarchical = false;  ///< whether the compressed exchange is dense within nodes and 1-bit between them
@@ -31,6 +35,7 @@ struct StepOptions {
 struct StepTraffic {
   TrafficList exchanges;
   Index compressed = 0;  ///< number of elements of a worker's vector that a codec encodes; 0: a dense step
+  CodecPasses passes{};  ///< what the codec costs; read only where `compressed` is not 0
   /// Whether the float32 all-reduces of a dense step carry gradients. Gradients may be sent during the backward pass
   /// and take StepOptions::gradient_bytes per element. What else workers average (weights, moments) follows the update
   /// and stays float32.
@@ -49,9 +54,9 @@ struct StepEstimate {
 };
 
 /// Prices a step on a fabric. The float32 all-reduces of single tensors are priced as one, because frameworks fuse
-/// them. Throws ConfigError if an exchange has no hierarchical form. Stragglers and jitter stretch the forward and
-/// backward passes, because all workers wait for the slowest one. Jitter s stretches them by a factor of 1 + s m(N),
-/// where m(N) is the expected maximum of N standard normal variables.
+/// them. Throws ConfigError if an exchange has no hierarchical form, or no figure of a released codec is known.
+/// Stragglers and jitter stretch the forward and backward passes, because all workers wait for the slowest one. Jitter
+/// s stretches them by a factor of 1 + s m(N), where m(N) is the expected maximum of N standard normal variables.
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
                            const CostModel& model, const StepOptions& options);
 

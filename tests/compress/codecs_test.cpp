@@ -1,6 +1,7 @@
 // Properties of every codec of the table.
 #include <cmath>
 
+#include "compress/channels/exchange_pattern.hpp"
 #include "compress/codecs/codec.hpp"
 #include "device/base/error.hpp"
 #include "tests/catch.hpp"
@@ -184,4 +185,39 @@ TEST_CASE("only the L1 scale promises a contraction") {
   CHECK_FALSE(make_codec({.name = "sign-l2"})->traits().contraction);
   CHECK(make_codec({.name = "sign-l2"})->traits().sliceable);
   CHECK(make_codec({.name = "sign-l2"})->traits().deterministic);
+}
+
+TEST_CASE("codecs: the bytes that kernels touch for an element, counted by hand") {
+  const auto passes = [](const CodecConfig& config) { return make_codec(config)->passes(); };
+  // Read gradient and error, write their sum: 12. Then each pass that reads it: 4; and the error, read and written: 8
+  CHECK(passes({.name = "sign-l2"}) ==
+        netmodel::CodecPasses{.encode = 20, .serve = 16, .decode = 4, .scattered = 0, .released = 176});
+  CHECK(passes({.name = "sign-l1"}).released == 0);
+  CHECK(passes({.name = "natural"}).encode == 20);
+  CHECK(passes({.name = "bf16"}).encode == 20);
+  CHECK(passes({.name = "int8"}) == netmodel::CodecPasses{.encode = 24, .serve = 20, .decode = 4});
+  CHECK(passes({.name = "qsgd"}).encode == 24);
+  CHECK(passes({.name = "terngrad"}).encode == 24);
+  CHECK(passes({.name = "onebit"}).encode == 32);
+  // Three passes of a radix selection, and one that finds what is sent. An entry of 52 bits takes 64 bytes to add
+  const netmodel::CodecPasses top_k = passes({.name = "top-k"});
+  CHECK((top_k.encode == 28 && top_k.decode == 4));
+  CHECK(top_k.scattered == Approx(64 / 6.5));
+  CHECK(passes({.name = "threshold"}).encode == 20);
+  CHECK(passes({.name = "top-k-sampled", .sample = 0.01}).encode == Approx(12 + 4 + 0.01 * 3 * 32 + 4));
+  CHECK(passes({.name = "random-k"}) == netmodel::CodecPasses{.encode = 12, .serve = 8, .decode = 4, .scattered = 16});
+  CHECK(passes({.name = "power-sgd"}).encode == 32);
+  // Five scattered additions for an element (64 bytes each), and later five reads (32 bytes each)
+  const netmodel::CodecPasses sketch = passes({.name = "count-sketch", .sketch_rows = 5});
+  CHECK((sketch.encode == 12 + 5 * 64 && sketch.decode == 5 * 32 + 4 + 12 + 12));
+  for (const CodecEntry& codec : codecs()) {
+    CAPTURE(codec.name);
+    CHECK(passes({.name = std::string(codec.name)}).encode >= 12);
+  }
+}
+
+TEST_CASE("codecs: an exchange serves and decodes with the servers' codec") {
+  const netmodel::CodecPasses passes = passes_of({.up = {.name = "sign-l2"}, .down = "int8"});
+  CHECK(passes == netmodel::CodecPasses{.encode = 20, .serve = 20, .decode = 4});
+  CHECK(passes_of({.up = {.name = "sign-l2"}}).released == 176);
 }

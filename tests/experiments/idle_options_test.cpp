@@ -362,7 +362,10 @@ TEST_CASE("idle options: arms and points of a sweep warn once, of what none of t
         "onebit: warning: --freeze has no effect with --optimizer adam; --freeze has no effect with --optimizer sgd\n");
   CHECK(compare({"--arm", "a:optimizer=adam,freeze=fixed:2", "--arm", "b:optimizer=onebit-adam,freeze=fixed:2"}) ==
         "onebit: warning: --freeze has no effect with --optimizer adam\n");
-  CHECK(compare({"--step.bucket", "1MB"}) == "onebit: warning: --step.bucket has no effect with --step.overlap none\n");
+  CHECK(compare({"--step.bucket", "1MB", "--step.overlap", "none"}) ==
+        "onebit: warning: --step.bucket has no effect with --step.overlap none\n");
+  CHECK(compare({"--step.bucket", "1MB"}) == "onebit: warning: --step.bucket has no effect without --workload\n");
+  CHECK(compare({"--step.bucket", "1MB", "--step.forward", "1ms", "--step.backward", "2ms"}).empty());
   const auto sweep = [](const Arguments& more) {
     return warning_of(tiny_run("sweep", joined(more, {"-o", "out", "--seeds", "2", "--dry-run"})));
   };
@@ -385,5 +388,6 @@ TEST_CASE("idle options: options of price") {
         "onebit: warning: --optimizer.lr, --model have no effect on prices\n");
   CHECK_THAT(price({"--optimizer", "onebit-adam", "--freeze", "fixed:40"}), Contains("--step.warmup-share"));
   CHECK_THAT(price({"--freeze", "fraction:0.3"}), Contains("--freeze has no effect with --optimizer adam"));
-  CHECK_THAT(price({"--step.stretch", "0.3"}), Contains("--step.stretch has no effect with --step.overlap none"));
+  CHECK_THAT(price({"--step.stretch", "0.3", "--step.overlap", "none"}),
+             Contains("--step.stretch has no effect with --step.overlap none"));
 }

@@ -96,7 +96,7 @@ TEST_CASE("price: a cluster is a file, and options change it") {
              "doc = two racks\nnodes = 4\ngpus-per-node = 2\ngpu-link = pcie4\ngpu = v100\nnic-shares = 3:0.5\n"
              "[nic]\nnominal = 25Gb/s\neffective = 2GB/s\nlatency = 30us\n[gpu-link]\neffective = 13GB/s\n");
   const auto price = [&](const Arguments& more) {
-    return run_onebit(folder, bert(joined({"--cluster", "mine.ini", "--json"}, more)));
+    return run_onebit(folder, bert(joined({"--cluster", "mine.ini", "--step.overlap", "none", "--json"}, more)));
   };
   const Outcome slow = price({}), even = price({"--cluster.nic-shares", "3:1"});
   CAPTURE(slow.err, even.err);

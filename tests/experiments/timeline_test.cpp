@@ -42,7 +42,8 @@ const Arguments common = {"--workers",
                           "6",
                           "--optimizer.local-period",
                           "4"};
-const Arguments prices = {"--cluster", "eth1", "--step.forward", "1ms", "--step.backward", "2ms"};
+const Arguments prices = {"--cluster",       "eth1", "--step.forward", "1ms",
+                          "--step.backward", "2ms",  "--step.overlap", "none"};
 
 /// Returns the summary by `run` of a log that `compare` wrote.
 Outcome summary_of(const Folder& folder, const TestArm& arm) {

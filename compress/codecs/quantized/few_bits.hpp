@@ -65,6 +65,7 @@ struct TernGrad {
 struct Natural {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return ceil_div(9 * n, 8); }
   double omega(Index) const { return 0.125; }
+  static double reads() { return 0; }
 
   template <class Lanes>
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
@@ -101,6 +102,7 @@ struct Natural {
 struct TwoMeans {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 8 + ceil_div(n, 8) : 0; }
   double delta(Index n) const { return n > 0 ? 1 / static_cast<double>(n) - 0x1p-47 : 1; }
+  static double reads() { return 3; }
 
   template <class Lanes>
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {

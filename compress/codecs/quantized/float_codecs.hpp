@@ -11,6 +11,7 @@ namespace onebit::compress {
 /// The identity: 4 bytes per element, no error.
 struct Fp32 {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 4 * n; }
+  static double reads() { return 0; }
   double delta(Index) const { return 1; }
   double omega(Index) const { return 0; }
 
@@ -34,6 +35,7 @@ struct Fp32 {
 struct Fp16 {
   static constexpr float kLargest = 65504.0f;
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 2 * n; }
+  static double reads() { return 0; }
 
   template <class Lanes>
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
@@ -54,6 +56,7 @@ struct Fp16 {
 /// bfloat16, round to nearest even: the upper half of a float32. |x - C[x]| <= 2^-8 |x|.
 struct Bf16 {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 2 * n; }
+  static double reads() { return 0; }
   double delta(Index) const { return 1 - 0x1p-16; }
 
   template <class Lanes>

@@ -22,6 +22,7 @@ class SignCodec final : public Codec {
   Index scale_bytes(const Segment&) const override { return norm_ == ScaleNorm::unit ? 0 : sizeof(float); }
   Index scales_per_segment() const override { return 1; }
   bool refuses() const override { return norm_ == ScaleNorm::unit; }
+  netmodel::CodecPasses passes() const override;
   std::optional<double> delta(Index n) const override;
   void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
               const RngKey& key, ErrorRows errors, Payload& payload) const override;

@@ -23,6 +23,9 @@ struct Cut {
   }
 };
 
+/// Number of times that `largest` reads its values.
+inline constexpr double kSelectionPasses = 3;
+
 /// Returns the cut that sends the k largest of the n values at(0), ..., 0 <= k <= n. This is a radix selection: three
 /// passes count by 11, 10 and 10 bits of the magnitudes, from the highest down. Among equal magnitudes, the first ones
 /// are sent.

@@ -19,6 +19,7 @@ struct TopK {
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload().bytes(n, count.of(n)); }
   double delta(Index n) const { return n > 0 ? static_cast<double>(count.of(n)) / static_cast<double>(n) : 1; }
+  static double reads() { return kSelectionPasses; }
   void set_density(double density) { count = {density, 0}; }
 
   template <class Lanes>
@@ -51,6 +52,8 @@ struct TopKSampled {
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload.bytes(n, most(n)); }
   double delta(Index n) const { return n > 0 ? static_cast<double>(rank(n)) / static_cast<double>(n) : 1; }
+  /// A sampled element takes a sector of eight.
+  double reads() const { return 1 + kSelectionPasses * 8 * sample; }
   void set_density(double density) { count = {density, 0}; }
 
   template <class Lanes>

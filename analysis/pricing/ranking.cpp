@@ -1,0 +1,105 @@
+#include "analysis/pricing/ranking.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "device/base/error.hpp"
+#include "optim/optimizer.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+using netmodel::Cluster;
+using netmodel::Seconds;
+
+void extend(Ranged& ranged, double value) {
+  ranged.low = std::min(ranged.low, value);
+  ranged.high = std::max(ranged.high, value);
+}
+
+/// Prices a job on the cluster, and on slower and faster links.
+RankedMethod ranked(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config, Ranged& dense) {
+  RankedMethod method;
+  method.optimizer = job.optimizer;
+  method.compresses = std::ranges::any_of(job.stages, &StageTraffic::compressed);
+  method.price = price_job(job, cluster, config);
+  const auto run_rate = [](const ClusterPrice& price) {
+    return price.dense.samples_per_second * price.end_to_end_speedup;
+  };
+  const auto exactly = [](double value) { return Ranged{value, value, value}; };
+  method.samples_per_second = exactly(run_rate(method.price));
+  method.speedup = exactly(method.price.end_to_end_speedup);
+  dense = exactly(method.price.dense.samples_per_second);
+  const double factor = 1 + netmodel::uncertainty_of(cluster);
+  for (const double links : {1 / factor, factor}) {
+    const ClusterPrice price = price_steps(job, netmodel::with_faster_links(cluster, links), config);
+    extend(method.samples_per_second, run_rate(price));
+    extend(method.speedup, price.end_to_end_speedup);
+    extend(dense, price.dense.samples_per_second);
+  }
+  return method;
+}
+
+/// Whether two methods have the same steps, as far as prices can tell.
+bool alike(const RankedMethod& one, const RankedMethod& other) {
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
+  const auto last = [](const RankedMethod& method) -> const netmodel::StepEstimate& {
+    return method.price.stages.back().step;
+  };
+  return one.codec == other.codec && one.compresses == other.compresses &&
+         near(one.samples_per_second.value, other.samples_per_second.value) &&
+         near(last(one).exchange.nic_bytes.value, last(other).exchange.nic_bytes.value);
+}
+
+void add(std::vector<RankedMethod>& methods, RankedMethod method) {
+  const auto same = std::ranges::find_if(methods, [&](const RankedMethod& other) { return alike(method, other); });
+  if (same == methods.end()) {
+    methods.push_back(std::move(method));
+  } else {
+    same->same.push_back(method.optimizer);
+  }
+}
+
+}  // namespace
+
+Ranking rank(std::span<const JobPlan> plans, const Cluster& cluster, const netmodel::CostModelConfig& config) {
+  Ranking ranking;
+  ranking.cluster = cluster;
+  std::exception_ptr first;
+  for (const JobPlan& plan : plans) {
+    const optim::OptimizerConfig& optimizer = plan.run.optimizer;
+    try {
+      const Job job = plan_job(plan, cluster);
+      RankedMethod method = ranked(job, cluster, config, ranking.dense);
+      if (optim::codecs_of(optimizer) != optim::Codecs::none) method.codec = optimizer.exchange.up.name;
+      ranking.workload = job.name;
+      ranking.nodes = method.price.nodes;
+      ranking.width = method.price.width;
+      ranking.batch = job.batch;
+      ranking.accumulation = job.accumulation;
+      add(ranking.methods, std::move(method));
+    } catch (const ConfigError& error) {
+      if (!first) first = std::current_exception();
+      ranking.refused.emplace_back(optimizer.name, error.what());
+    }
+  }
+  if (ranking.methods.empty() && first) std::rethrow_exception(first);
+  std::ranges::stable_sort(ranking.methods, std::ranges::greater(),
+                           [](const RankedMethod& method) { return method.samples_per_second.value; });
+  return ranking;
+}
+
+WaitsFor waits_for(const netmodel::StepEstimate& step) {
+  const netmodel::Link::Kind link = step.exchange.bottleneck.kind;
+  const bool local = link == netmodel::Link::Kind::gpu_out || link == netmodel::Link::Kind::gpu_in;
+  WaitsFor exchange = local ? WaitsFor::gpu_links : WaitsFor::network;
+  if (step.exchange.latency > step.exchange.bandwidth) exchange = WaitsFor::latency;
+  const std::array<std::pair<Seconds, WaitsFor>, 4> parts = {{{step.forward + step.backward, WaitsFor::computing},
+                                                              {step.communication, exchange},
+                                                              {step.codec, WaitsFor::codec},
+                                                              {step.optimizer, WaitsFor::update}}};
+  return std::ranges::max_element(parts, {}, &std::pair<Seconds, WaitsFor>::first)->second;
+}
+
+}  // namespace onebit::analysis

@@ -1,0 +1,46 @@
+#pragma once
+// Several optimizers on one cluster, the fastest first.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/pricing/job_price.hpp"
+
+namespace onebit::analysis {
+
+/// A value with its lowest and highest within the uncertainty of a cluster.
+struct Ranged {
+  double value = 1, low = 1, high = 1;
+};
+
+/// An optimizer in a ranking.
+struct RankedMethod {
+  std::string optimizer;
+  std::string codec;                   ///< name of its codec; empty if it has none
+  std::vector<std::string> same = {};  ///< other optimizers with the same steps and the same codec
+  bool compresses = false;             ///< whether a stage exchanges encoded vectors
+  Ranged samples_per_second;           ///< mean over a whole run, all stages included
+  Ranged speedup;                      ///< over dense Adam
+  ClusterPrice price;
+};
+
+struct Ranking {
+  std::string workload;
+  netmodel::Cluster cluster;
+  Index nodes = 1, width = 1, batch = 1, accumulation = 1;
+  Ranged dense;  ///< samples per second of dense Adam
+  std::vector<RankedMethod> methods;
+  std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers without a price, and why
+};
+
+/// Prices plans that differ in their optimizers, and sorts them by samples per second. The cluster's links are also
+/// taken to be slower and faster by its uncertainty, for all methods alike. Optimizers that cannot be planned are
+/// listed; throws what plan_job throws if no other is left.
+Ranking rank(std::span<const JobPlan> plans, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);
+
+/// What takes the most time in a method's last stage.
+enum class WaitsFor { computing, codec, update, latency, gpu_links, network };
+WaitsFor waits_for(const netmodel::StepEstimate& step);
+
+}  // namespace onebit::analysis

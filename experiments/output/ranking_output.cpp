@@ -1,0 +1,141 @@
+#include "experiments/output/ranking_output.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include "experiments/output/price_output.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::Ranged;
+using analysis::RankedMethod;
+using analysis::Ranking;
+
+std::string waits_text(const RankedMethod& method) {
+  switch (analysis::waits_for(method.price.stages.back().step)) {
+    case analysis::WaitsFor::computing:
+      return "computing";
+    case analysis::WaitsFor::codec:
+      return "codec";
+    case analysis::WaitsFor::update:
+      return "update";
+    case analysis::WaitsFor::latency:
+      return "latency";
+    case analysis::WaitsFor::gpu_links:
+      return "GPU links";
+    case analysis::WaitsFor::network:
+      return "network";
+  }
+  return "?";
+}
+
+/// Whether a method takes exactly as long as dense Adam, on any network.
+bool is_dense(const RankedMethod& method) {
+  return method.speedup.low == 1 && method.speedup.high == 1;
+}
+
+std::string break_even_cell(const RankedMethod& method) {
+  if (is_dense(method)) return "-";
+  const analysis::ClusterPrice& price = method.price;
+  if (price.break_even) return (price.faster_below ? "below " : "above ") + rate_text(*price.break_even);
+  return price.always_faster ? "any rate" : "no rate";
+}
+
+/// Returns a text such as "1.35 times (1.3 to 1.39)".
+std::string times_text(const Ranged& speedup) {
+  return number(speedup.value, 3) + " times (" + number(speedup.low, 3) + " to " + number(speedup.high, 3) + ")";
+}
+
+const RankedMethod* first(const Ranking& ranking, const auto& matches) {
+  const auto found = std::ranges::find_if(ranking.methods, matches);
+  return found == ranking.methods.end() ? nullptr : &*found;
+}
+
+/// Differences of a few percent depend on what the model leaves out, whatever the rates.
+constexpr double kLittle = 0.05;
+
+std::string verdict(const RankedMethod& best) {
+  const std::string figures =
+      best.optimizer + " trains " + times_text(best.speedup) + " as many samples per second as dense Adam.";
+  if (best.speedup.low > 1 - kLittle && best.speedup.high < 1 + kLittle)
+    return "Compression makes little difference here: at best, " + figures;
+  if (best.speedup.low > 1) return "Compression pays here: " + figures;
+  if (best.speedup.high < 1) return "Compression does not pay here: at best, " + figures;
+  return "Whether compression pays here cannot be told from these rates, so measure them: " + figures;
+}
+
+Json to_json(const Ranged& ranged) {
+  return Json::object({{"value", ranged.value}, {"low", ranged.low}, {"high", ranged.high}});
+}
+
+Json to_json(const RankedMethod& method) {
+  const analysis::ClusterPrice& price = method.price;
+  return Json::object(
+      {{"optimizer", method.optimizer},
+       {"codec", method.codec},
+       {"same", Json::array({method.same.begin(), method.same.end()})},
+       {"compresses", Json::boolean(method.compresses)},
+       {"samples_per_second", to_json(method.samples_per_second)},
+       {"speedup", to_json(method.speedup)},
+       {"last_stage_speedup", price.speedup},
+       {"waits_for", waits_text(method)},
+       {"break_even_bytes_per_second", price.break_even ? price.break_even->value : sim::not_applicable},
+       {"break_even", break_even_cell(method)}});
+}
+
+}  // namespace
+
+std::string answer_of(const Ranking& ranking) {
+  const RankedMethod* best = first(ranking, [](const RankedMethod& method) { return method.compresses; });
+  std::string text = best == nullptr ? "None of these methods compresses." : verdict(*best);
+  const RankedMethod* rare = first(ranking, [](const RankedMethod& m) { return !m.compresses && !is_dense(m); });
+  if (rare != nullptr && rare->speedup.low > 1 + kLittle &&
+      (best == nullptr || rare->speedup.value > best->speedup.value)) {
+    text += "\n" + rare->optimizer + ", which exchanges rarely, trains " + times_text(rare->speedup) + " as many.";
+  }
+  return text;
+}
+
+void print_ranking(const Ranking& ranking, std::ostream& out) {
+  out << cluster_text(ranking.cluster, ranking.nodes, ranking.width) << " (" << ranking.cluster.gpu << "), "
+      << ranking.workload << " (times: " << ranking.methods.front().price.basis << "), batch " << ranking.batch << " x "
+      << ranking.accumulation << "\n\n"
+      << answer_of(ranking) << "\n\n";
+  Table table({"optimizer", "codec", "waits for", "samples/s", "lowest", "highest", "speed-up", "last stage",
+               "faster if a link is"},
+              3);
+  for (const RankedMethod& method : ranking.methods) {
+    table.add({method.optimizer, method.codec, waits_text(method), number(method.samples_per_second.value),
+               number(method.samples_per_second.low), number(method.samples_per_second.high),
+               ratio_text(method.speedup.value), ratio_text(method.price.speedup), break_even_cell(method)});
+  }
+  table.print(out);
+  out << "\nsamples/s and speed-up are means over a run, warm-up included; lowest and highest: if the links are "
+      << percent_text(netmodel::uncertainty_of(ranking.cluster)) << " slower or faster\n";
+  for (const RankedMethod& method : ranking.methods) {
+    if (!method.same.empty()) out << "the same as " << method.optimizer << ": " << join(method.same, ", ") << "\n";
+  }
+  for (const auto& [optimizer, reason] : ranking.refused) out << "not priced: " << optimizer << ": " << reason << "\n";
+}
+
+Json to_json(const Ranking& ranking) {
+  std::vector<Json> methods, refused;
+  for (const RankedMethod& method : ranking.methods) methods.push_back(to_json(method));
+  for (const auto& [optimizer, reason] : ranking.refused) {
+    refused.push_back(Json::object({{"optimizer", optimizer}, {"reason", reason}}));
+  }
+  return Json::object({{"cluster", ranking.cluster.name},
+                       {"nodes", ranking.nodes},
+                       {"gpus_per_node", ranking.width},
+                       {"workload", ranking.workload},
+                       {"batch", ranking.batch},
+                       {"accumulation", ranking.accumulation},
+                       {"uncertainty", netmodel::uncertainty_of(ranking.cluster)},
+                       {"answer", answer_of(ranking)},
+                       {"dense_samples_per_second", to_json(ranking.dense)},
+                       {"methods", Json::array(methods)},
+                       {"refused", Json::array(refused)}});
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,104 @@
+// The table of `price --optimizers`, and its answer in words.
+
+#include "experiments/output/ranking_output.hpp"
+#include "tests/experiments/program.hpp"
+
+using namespace onebit;
+using namespace onebit::experiments;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+analysis::RankedMethod method(const std::string& name, bool compresses, const analysis::Ranged& speedup) {
+  analysis::RankedMethod method;
+  method.optimizer = name;
+  method.compresses = compresses;
+  method.speedup = speedup;
+  return method;
+}
+
+std::string answer(const std::vector<analysis::RankedMethod>& methods) {
+  analysis::Ranking ranking;
+  ranking.methods = methods;
+  return answer_of(ranking);
+}
+
+Outcome rank(const Arguments& more) {
+  return run_onebit(Folder(), joined({"price", "--workload", "bert-large", "--batch", "16", "--workers", "16"}, more));
+}
+
+}  // namespace
+
+TEST_CASE("ranking: the answer says that compression pays, or does not, only within all of the uncertainty") {
+  const auto onebit = [](double value, double low, double high) {
+    return answer({method("onebit-adam", true, {value, low, high}), method("adam", false, {})});
+  };
+  CHECK(onebit(1.35, 1.301, 1.392) ==
+        "Compression pays here: onebit-adam trains 1.35 times (1.3 to 1.39) as many samples per second as dense Adam.");
+  CHECK_THAT(onebit(0.8, 0.7, 0.99),
+             StartsWith("Compression does not pay here: at best, onebit-adam trains 0.8 times"));
+  CHECK_THAT(onebit(1.1, 0.9, 1.3), StartsWith("Whether compression pays here cannot be told"));
+  CHECK_THAT(onebit(1.02, 1.01, 1.04), StartsWith("Compression makes little difference here: at best, onebit-adam"));
+  CHECK_THAT(onebit(1.02, 0.94, 1.04), StartsWith("Whether compression pays here cannot be told"));
+  CHECK(answer({method("adam", false, {})}) == "None of these methods compresses.");
+}
+
+TEST_CASE("ranking: the answer names a faster method that exchanges rarely, and no slower one") {
+  const analysis::RankedMethod onebit = method("onebit-adam", true, {2, 1.9, 2.1}), adam = method("adam", false, {}),
+                               rare = method("local-sgd", false, {3, 2.9, 3.1});
+  CHECK_THAT(answer({rare, onebit, adam}),
+             StartsWith("Compression pays here: onebit-adam") && Contains("\nlocal-sgd, which exchanges rarely, trains "
+                                                                          "3 times (2.9 to 3.1) as many."));
+  CHECK_THAT(answer({onebit, method("local-sgd", false, {1.5, 1.4, 1.6}), adam}), !Contains("rarely"));
+}
+
+TEST_CASE("ranking: all optimizers on a cluster, with the answer before the table") {
+  const Outcome all = rank({"--cluster", "eth10", "--optimizers", "all"});
+  CAPTURE(all.err);
+  REQUIRE(all.status == 0);
+  CHECK(all.err.empty());
+  CHECK(all.out.find("Compression pays here") < all.out.find("optimizer "));
+  CHECK_THAT(line_of(all.out, "the same as adam:"), Contains("lamb") && Contains("momentum-sgd"));
+  CHECK_THAT(line_of(all.out, "not priced: cada1"), Contains("depends on the data"));
+  CHECK_THAT(all.out, Contains("\nef-momentum-sgd  power-sgd "));
+  CHECK_THAT(all.out, Contains("50% slower or faster"));
+  const Outcome json = rank({"--cluster", "eth10,dgx-h100", "--optimizers", "all", "--json"});
+  REQUIRE(json.status == 0);
+  CHECK_THAT(json.out, StartsWith("{\"clusters\": [") && Contains("\"answer\": \"Compression pays here"));
+  CHECK_THAT(json.out, Contains("\"break_even\": \"-\"") && Contains("\"uncertainty\": 0.2"));
+}
+
+TEST_CASE("ranking: optimizers may be named with their codecs, and options count where they are read") {
+  const Arguments some = {"--cluster", "eth10", "--optimizers", "adam,ef-sgd:top-k,ef-sgd:int8"};
+  const Outcome named = rank(joined(some, {"--codec.k", "0.001"}));
+  CAPTURE(named.out, named.err);
+  REQUIRE(named.status == 0);
+  CHECK(named.err.empty());
+  CHECK_THAT(named.out, Contains("ef-sgd     top-k") && Contains("ef-sgd     int8"));
+  CHECK_THAT(rank(joined(some, {"--codec.levels", "3"})).err, Contains("--codec.levels has no effect"));
+  const Outcome own =
+      rank({"--cluster", "eth10,eth25", "--cluster.uncertainty", "0.1", "--optimizers", "adam,signum:top-k"});
+  REQUIRE(own.status == 0);
+  CHECK_THAT(own.out, Contains("not priced: signum:top-k: the optimizer fixes this option") &&
+                          Contains("10% slower or faster") && Contains("None of these methods compresses."));
+}
+
+TEST_CASE("ranking: what does not go with it is refused") {
+  const auto refusal = [](const Arguments& more) {
+    const Outcome refused = rank(joined({"--optimizers", "all", "--cluster", "eth10"}, more));
+    CHECK(refused.status == 2);
+    return refused.err;
+  };
+  CHECK_THAT(refusal({"--optimizer", "adam"}),
+             Contains("--optimizer") && Contains("cannot be combined with --optimizers"));
+  CHECK_THAT(refusal({"--goal", "x"}), Contains("--goal"));
+  CHECK_THAT(refusal({"run.h5"}), Contains("--optimizers takes no log"));
+  CHECK_THAT(refusal({"--cluster.uncertainty", "-1"}), Contains("uncertainty"));
+  const Outcome unknown = rank({"--cluster", "eth10", "--optimizers", "sgd,adamm"});
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.err, Contains("adamm"));
+  const Outcome nothing = run_onebit(Folder(), {"price", "--optimizers", "all", "--cluster", "eth10"});
+  CHECK_THAT(nothing.err, Contains("give --workload NAME"));
+}
