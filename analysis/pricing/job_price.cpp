@@ -27,13 +27,19 @@ ComputeTimes times_on(const Job& job, const Cluster& cluster) {
 constexpr double kSlowest = 1e5, kFastest = 1e12;  // bytes per second
 constexpr Index kRates = 36;
 
-/// Bisects the logarithm of the rate between two rates, where `gain` changes its sign. `below`: whether it is positive
-/// at the lower one.
+/// Gains below this count as none: they are less than the model can tell, and would make up break-evens.
+constexpr double kNoGain = 0.005;
+
+/// Bisects the logarithm of the rate between two rates, of which one has a gain. Returns where the gain changes its
+/// sign; where it does not, the end of what counts as a gain.
 template <class Gain>
-BytesPerSecond crossing(const Gain& gain, bool below, double low, double high) {
+BytesPerSecond crossing(const Gain& gain, double low, double high) {
+  const double at_low = gain(low), at_high = gain(high);
+  const double level = (at_low > 0) != (at_high > 0) ? 0 : kNoGain;
+  const bool below = at_low > level;
   while (high / low > 1 + 1e-6) {
     const double middle = std::sqrt(low * high);
-    ((gain(middle) > 0) == below ? low : high) = middle;
+    ((gain(middle) > level) == below ? low : high) = middle;
   }
   return BytesPerSecond(low);
 }
@@ -44,14 +50,14 @@ BytesPerSecond crossing(const Gain& gain, bool below, double low, double high) {
 template <class Gain>
 void find_break_even(const Gain& gain, double here, ClusterPrice& price) {
   const double factor = std::pow(kFastest / kSlowest, 1.0 / static_cast<double>(kRates));
-  const bool faster = gain(here) > 0;
+  const bool faster = gain(here) > kNoGain;
   for (const bool up : {faster, !faster}) {
     const double end = up ? kFastest : kSlowest;
     for (double rate = here; rate != end;) {
       const double next = up ? std::min(rate * factor, end) : std::max(rate / factor, end);
-      if ((gain(next) > 0) != faster) {
+      if ((gain(next) > kNoGain) != faster) {
         price.faster_below = up == faster;
-        price.break_even = crossing(gain, price.faster_below, std::min(rate, next), std::max(rate, next));
+        price.break_even = crossing(gain, std::min(rate, next), std::max(rate, next));
         return;
       }
       rate = next;
@@ -138,6 +144,10 @@ ClusterPrice price_steps(const Job& job, const Cluster& cluster, const netmodel:
   price.nodes = fabric.nodes();
   price.width = fabric.width();
   price.basis = compute.basis;
+  if (!job.log) {
+    const bool compresses = std::ranges::any_of(job.stages, &StageTraffic::compressed);
+    price.memory = netmodel::memory_of(job.workload, job.batch, compresses, fabric, job.rules.step.sharding);
+  }
   const auto samples = static_cast<double>(job.workers * job.batch * job.accumulation);
   const StepPricer pricer(compute, fabric, *model, step_options(job.rules));
   const auto priced = [&](const std::string& stage, const StepEstimate& step) {

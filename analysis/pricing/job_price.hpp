@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/pricing/job.hpp"
+#include "netmodel/step/memory.hpp"
 
 namespace onebit::analysis {
 
@@ -18,7 +19,9 @@ struct StagePrice {
 struct ClusterPrice {
   netmodel::Cluster cluster;
   Index nodes = 1, width = 1;
-  std::string basis;                   ///< source of the compute times
+  std::string basis;  ///< source of the compute times
+  /// Memory of a GPU with the optimizer; absent for a log's model.
+  std::optional<netmodel::MemoryEstimate> memory{};
   StagePrice dense;                    ///< Adam with a dense all-reduce of the gradients
   std::vector<StagePrice> stages;      ///< prices of the optimizer's stages, in order
   double speedup = 1;                  ///< speed-up of the last stage over dense Adam
@@ -26,7 +29,7 @@ struct ClusterPrice {
   std::optional<Timeline> timeline{};  ///< timeline of the run, if a log is priced
   /// Rate of a network link at which the last stage and dense Adam take the same time: of several such rates between
   /// 1e5 and 1e12 bytes per second, the next one on the side of the cluster's rate where the answer changes. None if
-  /// the last stage is always faster, or never.
+  /// the last stage is always faster, or never, by more than half a percent.
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool faster_below = true;  ///< whether the last stage is faster below break_even; else above it
   bool always_faster = false;

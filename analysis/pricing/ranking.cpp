@@ -22,6 +22,7 @@ void extend(Ranged& ranged, double value) {
 RankedMethod ranked(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config, Ranged& dense) {
   RankedMethod method;
   method.optimizer = job.optimizer;
+  method.schedule = job.schedule;
   method.compresses = std::ranges::any_of(job.stages, &StageTraffic::compressed);
   method.price = price_job(job, cluster, config);
   const auto run_rate = [](const ClusterPrice& price) {
@@ -77,6 +78,8 @@ Ranking rank(std::span<const JobPlan> plans, const Cluster& cluster, const netmo
       ranking.nodes = method.price.nodes;
       ranking.width = method.price.width;
       ranking.batch = job.batch;
+      ranking.memory = netmodel::memory_of(job.workload, job.batch, false, netmodel::Fabric(cluster, job.workers),
+                                           job.rules.step.sharding);
       ranking.accumulation = job.accumulation;
       add(ranking.methods, std::move(method));
     } catch (const ConfigError& error) {

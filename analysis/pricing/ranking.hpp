@@ -17,11 +17,12 @@ struct Ranged {
 /// An optimizer in a ranking.
 struct RankedMethod {
   std::string optimizer;
-  std::string codec;                   ///< name of its codec; empty if it has none
-  std::vector<std::string> same = {};  ///< other optimizers with the same steps and the same codec
-  bool compresses = false;             ///< whether a stage exchanges encoded vectors
-  Ranged samples_per_second;           ///< mean over a whole run, all stages included
-  Ranged speedup;                      ///< over dense Adam
+  std::string codec;                       ///< name of its codec; empty if it has none
+  std::vector<std::string> same = {};      ///< other optimizers with the same steps and the same codec
+  std::optional<ScheduledRun> schedule{};  ///< length of the run, for optimizers with a schedule of their own
+  bool compresses = false;                 ///< whether a stage exchanges encoded vectors
+  Ranged samples_per_second;               ///< mean over a whole run, all stages included
+  Ranged speedup;                          ///< over dense Adam
   ClusterPrice price;
 };
 
@@ -29,7 +30,8 @@ struct Ranking {
   std::string workload;
   netmodel::Cluster cluster;
   Index nodes = 1, width = 1, batch = 1, accumulation = 1;
-  Ranged dense;  ///< samples per second of dense Adam
+  Ranged dense;                     ///< samples per second of dense Adam
+  netmodel::MemoryEstimate memory;  ///< memory of a GPU with dense Adam
   std::vector<RankedMethod> methods;
   std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers without a price, and why
 };

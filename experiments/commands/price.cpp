@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "compress/codecs/codec.hpp"
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
@@ -77,6 +78,12 @@ std::vector<std::string> ranked_optimizers(const PriceConfig& config) {
       const std::vector<std::string_view> known(names.begin(), names.end());
       throw ConfigError("unknown optimizer", "--optimizers " + name, suggestion(name, known));
     }
+    if (name == each) continue;
+    compress::codec_entry(each.substr(name.size() + 1));
+    optim::OptimizerConfig optimizer;
+    optimizer.name = name;
+    if (optim::codecs_of(optimizer) == optim::Codecs::none)
+      throw ConfigError("this optimizer has no codec", "--optimizers " + each, "give its name alone");
   }
   return config.optimizers;
 }

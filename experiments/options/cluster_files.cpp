@@ -98,6 +98,11 @@ std::vector<Option<Cluster>> node_options() {
       field<Cluster>("nodes", "number of nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
       field<Cluster>("gpus-per-node", "GPUs per node, with one worker each", ONEBIT_PLACE(gpus_per_node)),
       field<Cluster>("gpu", "model of the GPUs: " + names_of(netmodel::gpus()), ONEBIT_PLACE(gpu)),
+      {"gpu-memory", "size of a GPU's memory, e.g. 40GB; 0: that of the model",
+       [](Cluster& cluster, const std::string& text) {
+         cluster.gpu_memory = netmodel::Bytes(static_cast<double>(parse_bytes("gpu-memory", text)));
+       },
+       [](const Cluster& cluster) { return to_text(cluster.gpu_memory.value); }},
       field<Cluster>("nvlink", "whether NVLink connects the GPUs of a node; NCCL's choice of algorithm depends on it",
                      ONEBIT_PLACE(nvlink)),
       field<Cluster>("nvls", "share of the GPU link's rate at which the node's switch adds up vectors; 0: it cannot",

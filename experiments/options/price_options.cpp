@@ -38,7 +38,7 @@ Option<PriceConfig> background_option() {
 
 /// Returns the options that say what is priced and how a step is composed.
 std::vector<Option<PriceConfig>> pricing_options() {
-  using netmodel::CodecKernels, netmodel::Overlap;
+  using netmodel::CodecKernels, netmodel::Overlap, netmodel::Sharding;
   return {
       list<PriceConfig>("cluster", "clusters to price: presets ('onebit list clusters') or INI files", "clusters",
                         ONEBIT_PLACE(clusters)),
@@ -62,6 +62,13 @@ std::vector<Option<PriceConfig>> pricing_options() {
          config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
        },
        [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
+      choice<PriceConfig>("step.sharding",
+                          "what each GPU holds only a part of, in dense steps: ZeRO's stages; zero3 is FSDP",
+                          ONEBIT_PLACE(step.sharding),
+                          std::map<std::string, Sharding>{{"none", Sharding::none},
+                                                          {"zero1", Sharding::zero1},
+                                                          {"zero2", Sharding::zero2},
+                                                          {"zero3", Sharding::zero3}}),
       field<PriceConfig>("step.stretch", "share by which overlapping communication slows the backward pass down",
                          ONEBIT_PLACE(step.stretch)),
       choice<PriceConfig>(

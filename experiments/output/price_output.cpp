@@ -155,6 +155,20 @@ std::string rate_text(netmodel::BytesPerSecond rate) {
   return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
 }
 
+std::string memory_text(const netmodel::MemoryEstimate& memory) {
+  std::vector<std::string> parts;
+  const auto part = [&](const std::string& name, netmodel::Bytes bytes) {
+    if (bytes.value > 0) parts.push_back(name + " " + bytes_text(bytes.value));
+  };
+  part("weights", memory.weights);
+  part("gradients", memory.gradients);
+  part("optimizer", memory.optimizer);
+  part("error feedback", memory.errors);
+  part("inputs of the layers", memory.activations);
+  return "at least " + bytes_text(memory.total().value) + (memory.fits() ? " of " : ", which does not fit in ") +
+         bytes_text(memory.capacity.value) + " (" + join(parts, ", ") + ")";
+}
+
 Json to_json(const ClusterPrice& price, const Job& job) {
   std::vector<Json> stages;
   for (const StagePrice& stage : price.stages) stages.push_back(Json::object(members_of(stage)));
@@ -176,6 +190,11 @@ Json to_json(const ClusterPrice& price, const Job& job) {
              .with("end_to_end_speedup", price.end_to_end_speedup)
              .with("extended", Json::array({price.extended.begin(), price.extended.end()}));
   if (job.schedule) json = json.with("schedule", schedule_json(job));
+  if (price.memory) {
+    json = json.with("memory_bytes", price.memory->total().value)
+               .with("memory_capacity_bytes", price.memory->capacity.value)
+               .with("fits", Json::boolean(price.memory->fits()));
+  }
   if (price.timeline) json = json.with("run_seconds", price.timeline->at(job.log->summary.steps));
   return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : sim::not_applicable);
 }
@@ -199,6 +218,7 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
   steps_table(price, job).print(out);
   const netmodel::StepEstimate& last = price.stages.back().step;
   if (job.schedule) out << "\nschedule: " << schedule_text(job);
+  if (price.memory) out << "\nmemory of a GPU: " << memory_text(*price.memory);
   out << "\nbottleneck: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
   if (job.optimizer == "adam") return;
   out << "speed-up over dense adam: " << ratio_text(price.speedup);

@@ -15,6 +15,9 @@ std::string cluster_text(const netmodel::Cluster& cluster, Index nodes, Index wi
 /// Formats a rate in the units in which links are sold, e.g. "4.856 Gb/s".
 std::string rate_text(netmodel::BytesPerSecond rate);
 
+/// Says what a GPU must hold at least, and whether that fits.
+std::string memory_text(const netmodel::MemoryEstimate& memory);
+
 /// Returns the only price, or an object that holds the prices on all clusters.
 Json on_clusters(const std::vector<Json>& prices);
 

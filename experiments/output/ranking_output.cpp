@@ -1,6 +1,7 @@
 #include "experiments/output/ranking_output.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include "experiments/output/price_output.hpp"
@@ -42,6 +43,11 @@ std::string break_even_cell(const RankedMethod& method) {
   return price.always_faster ? "any rate" : "no rate";
 }
 
+/// Formats samples per second without an exponent.
+std::string rate_number(double rate) {
+  return rate >= 1000 ? std::to_string(std::llround(rate)) : number(rate);
+}
+
 /// Returns a text such as "1.35 times (1.3 to 1.39)".
 std::string times_text(const Ranged& speedup) {
   return number(speedup.value, 3) + " times (" + number(speedup.low, 3) + " to " + number(speedup.high, 3) + ")";
@@ -56,13 +62,22 @@ const RankedMethod* first(const Ranking& ranking, const auto& matches) {
 constexpr double kLittle = 0.05;
 
 std::string verdict(const RankedMethod& best) {
+  const Ranged& speedup = best.speedup;
   const std::string figures =
-      best.optimizer + " trains " + times_text(best.speedup) + " as many samples per second as dense Adam.";
-  if (best.speedup.low > 1 - kLittle && best.speedup.high < 1 + kLittle)
+      best.optimizer + " trains " + times_text(speedup) + " as many samples per second as dense Adam.";
+  if (speedup.high < 1) return "Compression does not pay here: at best, " + figures;
+  if (speedup.low >= 1 - kLittle && speedup.high <= 1 + kLittle)
     return "Compression makes little difference here: at best, " + figures;
-  if (best.speedup.low > 1) return "Compression pays here: " + figures;
-  if (best.speedup.high < 1) return "Compression does not pay here: at best, " + figures;
+  if (speedup.low >= 1) return "Compression pays here: " + figures;
   return "Whether compression pays here cannot be told from these rates, so measure them: " + figures;
+}
+
+/// Says where a dense step spends its time on communication, which is all that compression can save.
+std::string dense_text(const netmodel::StepEstimate& dense) {
+  const netmodel::Seconds hidden = dense.all_communication - dense.communication;
+  return "A dense step takes " + seconds_text(dense.step.value) + "; its exchange takes " +
+         seconds_text(dense.all_communication.value) + ", of which " + seconds_text(hidden.value) +
+         " are hidden behind the passes.";
 }
 
 Json to_json(const Ranged& ranged) {
@@ -79,6 +94,8 @@ Json to_json(const RankedMethod& method) {
        {"samples_per_second", to_json(method.samples_per_second)},
        {"speedup", to_json(method.speedup)},
        {"last_stage_speedup", price.speedup},
+       {"exchange_seconds", price.stages.back().step.communication.value},
+       {"codec_seconds", price.stages.back().step.codec.value},
        {"waits_for", waits_text(method)},
        {"break_even_bytes_per_second", price.break_even ? price.break_even->value : sim::not_applicable},
        {"break_even", break_even_cell(method)}});
@@ -87,6 +104,7 @@ Json to_json(const RankedMethod& method) {
 }  // namespace
 
 std::string answer_of(const Ranking& ranking) {
+  if (ranking.nodes * ranking.width == 1) return "A single GPU has nothing to exchange.";
   const RankedMethod* best = first(ranking, [](const RankedMethod& method) { return method.compresses; });
   std::string text = best == nullptr ? "None of these methods compresses." : verdict(*best);
   const RankedMethod* rare = first(ranking, [](const RankedMethod& m) { return !m.compresses && !is_dense(m); });
@@ -101,20 +119,31 @@ void print_ranking(const Ranking& ranking, std::ostream& out) {
   out << cluster_text(ranking.cluster, ranking.nodes, ranking.width) << " (" << ranking.cluster.gpu << "), "
       << ranking.workload << " (times: " << ranking.methods.front().price.basis << "), batch " << ranking.batch << " x "
       << ranking.accumulation << "\n\n"
-      << answer_of(ranking) << "\n\n";
-  Table table({"optimizer", "codec", "waits for", "samples/s", "lowest", "highest", "speed-up", "last stage",
+      << answer_of(ranking) << "\n"
+      << dense_text(ranking.methods.front().price.dense.step) << "\n\n";
+  Table table({"optimizer", "codec", "waits for", "samples/s", "speed-up", "range", "warmed up", "exchange", "coding",
                "faster if a link is"},
               3);
   for (const RankedMethod& method : ranking.methods) {
-    table.add({method.optimizer, method.codec, waits_text(method), number(method.samples_per_second.value),
-               number(method.samples_per_second.low), number(method.samples_per_second.high),
-               ratio_text(method.speedup.value), ratio_text(method.price.speedup), break_even_cell(method)});
+    const netmodel::StepEstimate& last = method.price.stages.back().step;
+    table.add({method.optimizer, method.codec.empty() ? "none" : method.codec, waits_text(method),
+               rate_number(method.samples_per_second.value), ratio_text(method.speedup.value),
+               number(method.speedup.low, 3) + " to " + number(method.speedup.high, 3),
+               ratio_text(method.price.speedup), seconds_text(last.communication.value), seconds_text(last.codec.value),
+               break_even_cell(method)});
   }
   table.print(out);
-  out << "\nsamples/s and speed-up are means over a run, warm-up included; lowest and highest: if the links are "
-      << percent_text(netmodel::uncertainty_of(ranking.cluster)) << " slower or faster\n";
+  out << "\nspeed-up: over dense Adam, in the whole run; range: with links that are "
+      << percent_text(netmodel::uncertainty_of(ranking.cluster))
+      << " slower or faster, and the same computing\nwarmed up, exchange (what is not hidden), coding and the last "
+         "column: in a step after the warm-up\n"
+      << "memory of a GPU with dense Adam: " << memory_text(ranking.memory) << "\n";
   for (const RankedMethod& method : ranking.methods) {
     if (!method.same.empty()) out << "the same as " << method.optimizer << ": " << join(method.same, ", ") << "\n";
+  }
+  for (const RankedMethod& method : ranking.methods) {
+    if (method.schedule && method.schedule->assumed && method.compresses)
+      out << method.optimizer << ": a run of " << method.schedule->steps << " steps is assumed; --steps sets it\n";
   }
   for (const auto& [optimizer, reason] : ranking.refused) out << "not priced: " << optimizer << ": " << reason << "\n";
 }
@@ -132,6 +161,8 @@ Json to_json(const Ranking& ranking) {
                        {"batch", ranking.batch},
                        {"accumulation", ranking.accumulation},
                        {"uncertainty", netmodel::uncertainty_of(ranking.cluster)},
+                       {"memory_bytes", ranking.memory.total().value},
+                       {"fits", Json::boolean(ranking.memory.fits())},
                        {"answer", answer_of(ranking)},
                        {"dense_samples_per_second", to_json(ranking.dense)},
                        {"methods", Json::array(methods)},

@@ -8,7 +8,8 @@
 
 namespace onebit::experiments {
 
-/// Says in words whether compression pays: only if it does within all of the cluster's uncertainty, or not at all.
+/// Says in words whether compression pays: the best method's speed-up is at least 1 within all of the cluster's
+/// uncertainty and above 1.05 somewhere; it does not if it is below 1 everywhere.
 std::string answer_of(const analysis::Ranking& ranking);
 
 void print_ranking(const analysis::Ranking& ranking, std::ostream& out);

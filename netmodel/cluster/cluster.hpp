@@ -48,6 +48,7 @@ struct Gpu {
   Generation generation = Generation::ampere;
   BytesPerSecond memory;  ///< memory bandwidth that element-wise kernels reach
   double speed = 1;       ///< training speed in mixed precision, relative to a V100 with NVLink
+  Bytes capacity;         ///< size of its memory; of several versions, the usual one
 };
 
 /// Assignment of ranks to nodes.
@@ -93,6 +94,7 @@ struct Cluster {
   /// switch cannot add (no NVLink SHARP).
   double nvls = 0;
   std::string gpu = "a100";     ///< name in gpus()
+  Bytes gpu_memory{};           ///< size of a GPU's memory; 0: that of the model
   double oversubscription = 1;  ///< rate of a leaf switch's nodes together / rate of its uplinks
   Index nodes_per_leaf = 1;     ///< number of nodes under a leaf switch; traffic between them does not use the uplinks
   Placement placement = Placement::contiguous;

@@ -5,6 +5,7 @@
 
 #include "device/base/error.hpp"
 #include "netmodel/plan/nccl.hpp"
+#include "netmodel/step/buckets.hpp"
 
 namespace onebit::netmodel {
 namespace {
@@ -121,12 +122,7 @@ class Sum {
  public:
   Sum(const Fabric& fabric, const CostModel& model) : fabric_(fabric), model_(model) {}
 
-  /// Adds an exchange. Returns its time.
-  Seconds add(Collective collective, Bytes payload) {
-    const Priced priced = price(collective, payload, fabric_, model_);
-    add(priced, 1);
-    return priced.estimate.total;
-  }
+  void add(Collective collective, Bytes payload) { add(price(collective, payload, fabric_, model_), 1); }
   void add(const Priced& priced, double times) {
     add(priced.choice.algorithm, priced.choice.reason, priced.estimate, times);
   }
@@ -157,51 +153,48 @@ class Sum {
   std::string algorithm_, reason_;
 };
 
-/// Gradients that are exchanged in equal buckets during the last backward pass.
-struct Buckets {
-  double count = 1;
-  Priced one;         ///< price of a bucket
-  Seconds exposed;    ///< time after the end of the pass
-  Seconds stretched;  ///< time by which the exchange slows the pass down
-
-  Seconds cost() const { return exposed + stretched; }
-};
-
-/// Prices gradients and backward passes in buckets.
-class Bucketing {
+/// The exchanges of gradients, and of weights that are sharded, and what they hide behind.
+class GradientExchange {
  public:
-  Bucketing(Bytes payload, Seconds backward, const Fabric& fabric, const CostModel& model, const StepOptions& options)
-      : payload_(payload), backward_(backward), fabric_(fabric), model_(model), options_(options) {}
+  GradientExchange(Bytes gradients, const Fabric& fabric, const CostModel& model, const StepOptions& options)
+      : gradients_(gradients), fabric_(fabric), model_(model), options_(options) {}
 
-  /// Returns buckets of the given size; without one, the cheapest of those that a user would try.
-  Buckets best() const {
-    constexpr Bytes usual{25e6};  // as in DDP
-    if (options_.bucket.value > 0) return of(count(options_.bucket));
-    Buckets best = of(1);
-    for (double some = count(usual); some > 1; some = std::ceil(some / 2)) {
-      const Buckets next = of(some);
-      if (next.cost() >= best.cost()) continue;
-      best = next;
+  /// Adds the exchanges of a step to a sum and to the passes. Returns the time that is hidden.
+  Seconds add(const ComputeTimes& compute, double slower, Sum& sum, StepEstimate& step) const {
+    const Bytes block = 1 / as_double(fabric_.ranks()) * gradients_;
+    const Exchanged reduced{Collective::reduce_scatter, gradients_}, gathered{Collective::all_gather, block};
+    const Seconds last = slower * compute.last_backward;
+    switch (options_.sharding) {
+      case Sharding::none:
+        return during(last, 1, {{Collective::all_reduce, gradients_}}, sum, step.backward);
+      case Sharding::zero1:
+      case Sharding::zero2: {
+        const Seconds hidden = during(last, 1, {reduced}, sum, step.backward);
+        sum.add(Collective::all_gather, block);
+        return hidden;
+      }
+      case Sharding::zero3: {
+        const double micro_batches = last.value > 0 ? std::round(step.backward / last) : 1;
+        const Seconds forward = 1 / micro_batches * step.forward;
+        return during(forward, micro_batches, {gathered}, sum, step.forward) +
+               during(last, micro_batches, {gathered, reduced}, sum, step.backward);
+      }
     }
-    return best;
+    return {};
   }
 
  private:
-  double count(Bytes bucket) const { return std::max(1.0, std::ceil(payload_ / bucket)); }
-
-  /// Buckets become ready evenly over the pass; each starts when it is ready and the previous one has ended. With K
-  /// equal buckets, the exchange ends at the maximum over k of k/K of the pass plus the time of K - k + 1 buckets; the
-  /// maximum is at k = 1 or k = K. A single bucket follows the pass.
-  Buckets of(double count) const {
-    Buckets buckets{count, price(Collective::all_reduce, 1 / count * payload_, fabric_, model_), {}, {}};
-    const Seconds one = buckets.one.estimate.total;
-    buckets.exposed = std::max(1 / count * backward_ + count * one, backward_ + one) - backward_;
-    if (count > 1) buckets.stretched = options_.stretch * (count * one - buckets.exposed);
-    return buckets;
+  /// Adds exchanges in each of several equal passes. Returns the hidden time.
+  Seconds during(Seconds pass, double times, const std::vector<Exchanged>& exchanged, Sum& sum, Seconds& passes) const {
+    const Buckets buckets = overlaps_backward(fabric_, options_)
+                                ? cheapest_buckets(exchanged, pass, fabric_, model_, options_.bucket, options_.stretch)
+                                : single_bucket(exchanged, pass, fabric_, model_);
+    for (const Priced& priced : buckets.one) sum.add(priced, times * buckets.count);
+    passes += times * buckets.stretched;
+    return times * (buckets.total() - buckets.exposed);
   }
 
-  Bytes payload_;
-  Seconds backward_;
+  Bytes gradients_;
   const Fabric& fabric_;
   const CostModel& model_;
   const StepOptions& options_;
@@ -258,6 +251,8 @@ std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, c
   for (const Traffic& each : fused(traffic)) {
     if (hierarchical && !is_mean(each)) continue;
     const Bytes payload = payload_of(traffic, each, options);
+    if (carries_gradients(traffic, each) && options.sharding != Sharding::none)
+      throw ConfigError("the schedule of sharded steps is not known", "goal", "leave out --step.sharding");
     plans.push_back(
         plan(request_of(each.collective, payload, choose(each.collective, payload, fabric, model)), fabric));
   }
@@ -272,7 +267,6 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
   step.backward = slower * compute.backward;
   step.optimizer = compute.optimizer;
   const bool hierarchical = options.hierarchical && traffic.compressed > 0;
-  const bool overlaps = overlaps_backward(fabric, options);
   step.codec = codec_time(traffic, fabric, options);
   Sum sum(fabric, model);
   if (hierarchical) {
@@ -282,11 +276,9 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
   for (const Traffic& each : fused(traffic)) {
     if (hierarchical && !is_mean(each)) continue;
     const Bytes payload = payload_of(traffic, each, options);
-    if (overlaps && carries_gradients(traffic, each)) {
-      const Buckets buckets = Bucketing(payload, slower * compute.last_backward, fabric, model, options).best();
-      sum.add(buckets.one, buckets.count);
-      hidden += buckets.count * buckets.one.estimate.total - buckets.exposed;
-      step.backward += buckets.stretched;
+    if (carries_gradients(traffic, each)) {
+      hidden += GradientExchange(payload, fabric, model, options).add(compute, slower, sum, step);
+      if (options.sharding != Sharding::none) step.optimizer = 1 / as_double(fabric.ranks()) * compute.optimizer;
     } else {
       sum.add(each.collective, payload);
     }

@@ -13,6 +13,16 @@ enum class Overlap : std::uint8_t {
   buckets,  ///< dense gradients travel in buckets during the last backward pass, as DDP does
 };
 
+/// What the workers of a dense step hold only a part of (ZeRO, Rajbhandari et al. 2020; FSDP is zero3). Compressed
+/// steps are not sharded.
+enum class Sharding : std::uint8_t {
+  none,
+  zero1,  ///< the optimizer's state: gradients are reduced and scattered, updated weights are gathered after the update
+  zero2,  ///< and the gradients: the same exchanges
+  zero3,  ///< and the weights, which are gathered in the forward and in the backward pass of every micro-batch, after
+          ///< which its gradients are reduced and scattered
+};
+
 /// Implementation of a codec, which decides how many bytes of memory it touches.
 enum class CodecKernels : std::uint8_t {
   fused,     ///< the passes of onebit's kernels (CodecPasses)
@@ -28,7 +38,8 @@ struct StepOptions {
   double stretch = 0.05;
   CodecKernels codec = CodecKernels::fused;
   bool hierarchical = false;  ///< whether the compressed exchange is dense within nodes and 1-bit between them
-  double gradient_bytes = 2;  ///< bytes per element of a dense gradient; 2: fp16
+  double gradient_bytes = 2;  ///< bytes per element of a dense gradient, and of sharded weights; 2: fp16
+  Sharding sharding = Sharding::none;
 };
 
 /// The exchanges of a step.
@@ -61,7 +72,7 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
                            const CostModel& model, const StepOptions& options);
 
 /// Returns the plans of a step's exchanges, fused as estimate_step fuses them, in order. Gradients are not split into
-/// buckets.
+/// buckets. Throws ConfigError for gradients of a sharded step.
 std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, const CostModel& model,
                              const StepOptions& options);
 

@@ -14,6 +14,10 @@ constexpr Seconds ms(double value) {
   return Seconds(value * 1e-3);
 }
 
+Bytes layer_inputs(Index tokens, Index layers, Index hidden) {
+  return Bytes(2 * static_cast<double>(tokens * layers * hidden));
+}
+
 /// A GPT-2 with times for six operations per parameter and token at 40 TFLOP/s on a V100, a third of them in the
 /// forward pass. `parameters` is rounded.
 Workload gpt2(const std::string& name, const std::string& model, double parameters, Index layers, Index hidden) {
@@ -24,7 +28,8 @@ Workload gpt2(const std::string& name, const std::string& model, double paramete
           0,
           {{"v100", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}},
           {},
-          gpt2_tensors(layers, hidden)};
+          gpt2_tensors(layers, hidden),
+          layer_inputs(1024, layers, hidden)};
 }
 
 /// Times for six operations per parameter and token at 40% of the peak rate of matrix products in bfloat16 that NVIDIA
@@ -39,7 +44,7 @@ std::vector<BatchTimes> language_model(Index parameters, double tokens) {
   return times;
 }
 
-Workload language_workload(const std::string& name, const std::string& model, Index tokens,
+Workload language_workload(const std::string& name, const std::string& model, Index tokens, Bytes activations,
                            std::vector<TensorShape> tensors) {
   const Index parameters = total_size(tensors);
   return {name,
@@ -48,7 +53,8 @@ Workload language_workload(const std::string& name, const std::string& model, In
           parameters,
           language_model(parameters, static_cast<double>(tokens)),
           {},
-          std::move(tensors)};
+          std::move(tensors),
+          activations};
 }
 
 /// Times for `per_second` images per second on a V100 in batches of 32, a third of the time in the forward pass.
@@ -85,6 +91,17 @@ BatchTimes at_batch(const std::vector<BatchTimes>& rows, std::string_view gpu, d
   return scaled(*before, batch / before->batch);
 }
 
+/// Returns the time of an update, measured on this GPU, or else on one of its generation; otherwise estimated.
+Seconds update_time(const Workload& workload, const Gpu& gpu) {
+  Seconds seconds = sweep(gpu, workload.parameters, kAdamBytes);
+  for (const UpdateTime& update : workload.updates) {
+    if (update.gpu.empty() || update.gpu == gpu.name) return update.seconds;
+    const Gpu& measured = find_gpu(update.gpu);
+    if (measured.generation == gpu.generation) seconds = (measured.memory / gpu.memory) * update.seconds;
+  }
+  return seconds;
+}
+
 }  // namespace
 
 static std::vector<Workload> paper_workloads() {
@@ -99,7 +116,8 @@ static std::vector<Workload> paper_workloads() {
         {"v100", 1, ms(25.36), ms(23.25)},
         {"v100", 16, ms(32.81), ms(59.99)}},
        {{"v100-pcie", ms(75.1)}, {"v100", ms(57.8)}},
-       bert_tensors(24, 1024, BertHead::pretraining)},
+       bert_tensors(24, 1024, BertHead::pretraining),
+       layer_inputs(128, 24, 1024)},
       // Outside the embeddings, BERT-Base has 28% of BERT-Large's operations.
       {"bert-base",
        "BERT-Base, sequence 128, fp16; scaled from BERT-Large",
@@ -107,7 +125,8 @@ static std::vector<Workload> paper_workloads() {
        0,
        {{"v100", 1, ms(12.7), ms(6.5)}, {"v100", 16, ms(12.7), ms(16.8)}},
        {{"v100", ms(18.9)}},
-       bert_tensors(12, 768, BertHead::pretraining)},
+       bert_tensors(12, 768, BertHead::pretraining),
+       layer_inputs(128, 12, 768)},
       // In DeepSpeed's figure, one GPU processes 18.7 samples per second
       {"squad",
        "BERT-Large on SQuAD, sequence 384, 3 samples per GPU; from DeepSpeed's figure",
@@ -115,7 +134,8 @@ static std::vector<Workload> paper_workloads() {
        0,
        {{"v100", 3, ms(37), ms(65)}},
        {{"v100", ms(58)}},
-       bert_tensors(24, 1024, BertHead::questions)},
+       bert_tensors(24, 1024, BertHead::questions),
+       layer_inputs(384, 24, 1024)},
       {"resnet18", "ResNet-18, ImageNet", Source::estimated, 11'689'512, images(2400), {}},
       {"resnet50", "ResNet-50, ImageNet", Source::estimated, 0, images(800), {}, resnet_tensors(resnet50)},
       {"resnet152", "ResNet-152, ImageNet", Source::estimated, 0, images(300), {}, resnet_tensors(resnet152)},
@@ -137,7 +157,8 @@ static std::vector<Workload> paper_workloads() {
 /// Models with the sizes in their published config.json.
 static std::vector<Workload> language_workloads() {
   const auto llama = [](const char* name, const char* model, Index tokens, const LlamaSizes& sizes) {
-    return language_workload(name, model, tokens, llama_tensors(sizes));
+    return language_workload(name, model, tokens, layer_inputs(tokens, sizes.layers, sizes.hidden),
+                             llama_tensors(sizes));
   };
   return {
       llama("qwen2.5-1.5b", "Qwen2.5 1.5B", 4096, {28, 1536, 256, 8960, 151'936, true, true}),
@@ -146,7 +167,8 @@ static std::vector<Workload> language_workloads() {
       llama("qwen2.5-7b", "Qwen2.5 7B", 4096, {28, 3584, 512, 18'944, 152'064, true}),
       llama("llama3-8b", "Llama 3 8B", 8192, {32, 4096, 1024, 14'336, 128'256}),
       llama("llama2-13b", "Llama 2 13B", 4096, {40, 5120, 5120, 13'824, 32'000}),
-      language_workload("gpt-neox-20b", "GPT-NeoX-20B", 2048, gpt_neox_tensors(44, 6144, 50'432)),
+      language_workload("gpt-neox-20b", "GPT-NeoX-20B", 2048, layer_inputs(2048, 44, 6144),
+                        gpt_neox_tensors(44, 6144, 50'432)),
       llama("llama2-70b", "Llama 2 70B", 4096, {80, 8192, 1024, 28'672, 32'000}),
       llama("llama3-70b", "Llama 3 70B", 8192, {80, 8192, 1024, 28'672, 128'256}),
   };
@@ -180,14 +202,7 @@ Seconds sweep(const Gpu& gpu, Index parameters, double bytes_each) {
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation) {
   if (batch < 1 || accumulation < 1) throw ConfigError("batch and accumulation must be at least 1", "");
   ComputeTimes times;
-  times.optimizer = sweep(gpu, workload.parameters, kAdamBytes);
-  if (!workload.updates.empty()) {
-    const std::string known = measured_gpu(workload.updates, gpu.name);
-    const double factor = known.empty() ? 1 : find_gpu(known).memory / gpu.memory;
-    for (const UpdateTime& update : workload.updates) {
-      if (update.gpu == known) times.optimizer = factor * update.seconds;
-    }
-  }
+  times.optimizer = update_time(workload, gpu);
   if (workload.batches.empty()) return times;
   const std::string known = measured_gpu(workload.batches, gpu.name);
   const double factor = known.empty() ? 1 : find_gpu(known).speed / gpu.speed;

@@ -30,8 +30,11 @@ struct Workload {
   Source source = Source::estimated;
   Index parameters = 0;
   std::vector<BatchTimes> batches;        ///< times by GPU and batch; the last GPU's are scaled to those without times
-  std::vector<UpdateTime> updates;        ///< times by GPU; none: estimated from the bytes that an optimizer touches
+  std::vector<UpdateTime> updates;        ///< times by GPU, also for others of its generation; else estimated by bytes
   std::vector<TensorShape> tensors = {};  ///< the model's tensors, which add up to `parameters`; empty: not known
+  /// Inputs of all layers for one sample in 2 bytes per element, which a step keeps even if it recomputes everything
+  /// else; 0: not known.
+  Bytes activations = {};
 };
 
 /// Compute times of a step: those of all its micro-batches, and of one update.
@@ -48,7 +51,8 @@ const Workload& find_workload(std::string_view name);
 
 /// Returns the compute times of a step of `accumulation` micro-batches. Between two measured batches, times are
 /// interpolated linearly; above the largest they grow in proportion to the batch; below the smallest they stay the
-/// same. A GPU that was not measured takes the times of one that was, scaled by Gpu::speed and Gpu::memory. Throws
+/// same. A GPU that was not measured takes the passes of one that was, scaled by Gpu::speed. The update of a GPU of
+/// another generation is estimated, because measured ones tell more about the software of their time. Throws
 /// ConfigError for a batch or an accumulation below 1.
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation);
 

@@ -21,6 +21,7 @@ analysis::RankedMethod method(const std::string& name, bool compresses, const an
 
 std::string answer(const std::vector<analysis::RankedMethod>& methods) {
   analysis::Ranking ranking;
+  ranking.nodes = 2;
   ranking.methods = methods;
   return answer_of(ranking);
 }
@@ -42,6 +43,9 @@ TEST_CASE("ranking: the answer says that compression pays, or does not, only wit
   CHECK_THAT(onebit(1.1, 0.9, 1.3), StartsWith("Whether compression pays here cannot be told"));
   CHECK_THAT(onebit(1.02, 1.01, 1.04), StartsWith("Compression makes little difference here: at best, onebit-adam"));
   CHECK_THAT(onebit(1.02, 0.94, 1.04), StartsWith("Whether compression pays here cannot be told"));
+  CHECK_THAT(onebit(0.99, 0.98, 0.995), StartsWith("Compression does not pay here: at best, onebit-adam trains 0.99"));
+  CHECK_THAT(onebit(1.04, 1.02, 1.06), StartsWith("Compression pays here"));
+  CHECK(answer_of({}) == "A single GPU has nothing to exchange.");
   CHECK(answer({method("adam", false, {})}) == "None of these methods compresses.");
 }
 
@@ -63,7 +67,9 @@ TEST_CASE("ranking: all optimizers on a cluster, with the answer before the tabl
   CHECK_THAT(line_of(all.out, "the same as adam:"), Contains("lamb") && Contains("momentum-sgd"));
   CHECK_THAT(line_of(all.out, "not priced: cada1"), Contains("depends on the data"));
   CHECK_THAT(all.out, Contains("\nef-momentum-sgd  power-sgd "));
-  CHECK_THAT(all.out, Contains("50% slower or faster"));
+  CHECK_THAT(all.out, Contains("50% slower or faster") && Contains("\nA dense step takes "));
+  CHECK_THAT(line_of(all.out, "memory of a GPU with dense Adam:"), Contains("at least") && Contains(" of 80 GB"));
+  CHECK_THAT(line_of(all.out, "zeroone-adam: a run of"), Contains("666667 steps is assumed; --steps sets it"));
   const Outcome json = rank({"--cluster", "eth10,dgx-h100", "--optimizers", "all", "--json"});
   REQUIRE(json.status == 0);
   CHECK_THAT(json.out, StartsWith("{\"clusters\": [") && Contains("\"answer\": \"Compression pays here"));
@@ -76,7 +82,7 @@ TEST_CASE("ranking: optimizers may be named with their codecs, and options count
   CAPTURE(named.out, named.err);
   REQUIRE(named.status == 0);
   CHECK(named.err.empty());
-  CHECK_THAT(named.out, Contains("ef-sgd     top-k") && Contains("ef-sgd     int8"));
+  CHECK_THAT(named.out, Contains("\nef-sgd     top-k") && Contains("\nef-sgd     int8"));
   CHECK_THAT(rank(joined(some, {"--codec.levels", "3"})).err, Contains("--codec.levels has no effect"));
   const Outcome own =
       rank({"--cluster", "eth10,eth25", "--cluster.uncertainty", "0.1", "--optimizers", "adam,signum:top-k"});
@@ -99,6 +105,13 @@ TEST_CASE("ranking: what does not go with it is refused") {
   const Outcome unknown = rank({"--cluster", "eth10", "--optimizers", "sgd,adamm"});
   CHECK(unknown.status == 2);
   CHECK_THAT(unknown.err, Contains("adamm"));
+  const auto misnamed = [](const std::string& names) {
+    const Outcome refused = rank({"--cluster", "eth10", "--optimizers", names});
+    CHECK(refused.status == 2);
+    return refused.err;
+  };
+  CHECK_THAT(misnamed("adam,ef-sgd:topk"), Contains("topk") && Contains("top-k"));
+  CHECK_THAT(misnamed("adam:top-k,ef-sgd"), Contains("this optimizer has no codec (--optimizers adam:top-k)"));
   const Outcome nothing = run_onebit(Folder(), {"price", "--optimizers", "all", "--cluster", "eth10"});
   CHECK_THAT(nothing.err, Contains("give --workload NAME"));
 }

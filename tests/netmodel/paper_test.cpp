@@ -259,7 +259,9 @@ TEST_CASE("times of a workload follow batch, accumulation and GPU") {
   const ComputeTimes middle = compute_times(bert, v100, 8, 1);
   CHECK((middle.forward.value > 25.36e-3 && middle.forward.value < 32.81e-3));
   CHECK(compute_times(bert, h100, 16, 1).forward.value == Approx(32.81e-3 / h100.speed));
-  CHECK(compute_times(bert, h100, 16, 1).optimizer.value == Approx(57.8e-3 * (600.0 / 2600)));
+  // Measured on V100s in 2020, where an update took almost four times as long as its bytes; estimated for others
+  CHECK(compute_times(bert, h100, 16, 1).optimizer.value == Approx(28.0 * 336226108 / 2600e9));
+  CHECK(compute_times(find_workload("squad"), find_gpu("v100-pcie"), 3, 1).optimizer.value == Approx(58e-3));
   for (const Workload& workload : workloads()) {
     CAPTURE(workload.name);
     CHECK(&find_workload(workload.name) == &workload);

@@ -1,0 +1,36 @@
+#pragma once
+// Exchanges that take place during a pass over the layers, in buckets.
+
+#include <vector>
+
+#include "netmodel/plan/selector.hpp"
+
+namespace onebit::netmodel {
+
+/// A collective of a pass over all layers, with the payload of the whole model (price).
+struct Exchanged {
+  Collective collective = Collective::all_reduce;
+  Bytes payload;
+};
+
+/// Equal buckets of a model. For each of them, all of a pass's collectives are run.
+struct Buckets {
+  double count = 1;
+  std::vector<Priced> one;  ///< prices of a bucket's collectives
+  Seconds exposed;          ///< time of the exchanges outside the pass
+  Seconds stretched;        ///< time by which they slow the pass down
+
+  Seconds total() const;  ///< time of all exchanges
+};
+
+/// Returns the whole model as one bucket, which is exchanged outside the pass.
+Buckets single_bucket(const std::vector<Exchanged>& exchanged, Seconds pass, const Fabric& fabric,
+                      const CostModel& model);
+
+/// Returns buckets of the given size, counted in bytes of the whole vector. Without a size, returns the cheapest of
+/// 25 MB (the usual of DDP), doubled again and again up to a single bucket. stretch: share by which exchanges slow the
+/// pass down while they overlap with it.
+Buckets cheapest_buckets(const std::vector<Exchanged>& exchanged, Seconds pass, const Fabric& fabric,
+                         const CostModel& model, Bytes size, double stretch);
+
+}  // namespace onebit::netmodel

@@ -1,0 +1,25 @@
+#pragma once
+// Memory that a training step needs on a GPU.
+
+#include "netmodel/step/step_model.hpp"
+
+namespace onebit::netmodel {
+
+/// The least that mixed-precision training with Adam needs: weights and gradients of 2 bytes per element, master
+/// weights and moments of 12 (Rajbhandari et al. 2020, section 3.1), error feedback, and the inputs of all layers
+/// (Workload::activations). Buffers, fragmentation and what a layer computes inside come on top.
+struct MemoryEstimate {
+  Bytes weights, gradients, optimizer;
+  Bytes errors;       ///< errors of a worker and of its server's chunk, in float32; 0 if nothing is compressed
+  Bytes activations;  ///< 0: not known
+  Bytes capacity;     ///< memory of the cluster's GPU
+
+  Bytes total() const { return weights + gradients + optimizer + errors + activations; }
+  bool fits() const { return total() <= capacity; }
+};
+
+/// `compresses`: whether the optimizer exchanges encoded vectors; then nothing is sharded.
+MemoryEstimate memory_of(const Workload& workload, Index batch, bool compresses, const Fabric& fabric,
+                         Sharding sharding);
+
+}  // namespace onebit::netmodel
