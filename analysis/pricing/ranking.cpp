@@ -24,6 +24,8 @@ RankedMethod ranked(const Job& job, const Cluster& cluster, const netmodel::Cost
   method.optimizer = job.optimizer;
   method.schedule = job.schedule;
   method.compresses = std::ranges::any_of(job.stages, &StageTraffic::compressed);
+  method.rare =
+      std::ranges::any_of(job.stages.back().kinds, [](const auto& kind) { return kind.traffic.exchanges.empty(); });
   method.price = price_job(job, cluster, config);
   const auto run_rate = [](const ClusterPrice& price) {
     return price.dense.samples_per_second * price.end_to_end_speedup;
@@ -32,9 +34,9 @@ RankedMethod ranked(const Job& job, const Cluster& cluster, const netmodel::Cost
   method.samples_per_second = exactly(run_rate(method.price));
   method.speedup = exactly(method.price.end_to_end_speedup);
   dense = exactly(method.price.dense.samples_per_second);
-  const double factor = 1 + netmodel::uncertainty_of(cluster);
-  for (const double links : {1 / factor, factor}) {
-    const ClusterPrice price = price_steps(job, netmodel::with_faster_links(cluster, links), config);
+  const double uncertainty = netmodel::uncertainty_of(cluster);
+  for (const double time : {1 + uncertainty, 1 - uncertainty}) {
+    const ClusterPrice price = price_steps(job, netmodel::with_faster_links(cluster, 1 / time), config);
     extend(method.samples_per_second, run_rate(price));
     extend(method.speedup, price.end_to_end_speedup);
     extend(dense, price.dense.samples_per_second);
@@ -48,8 +50,10 @@ bool alike(const RankedMethod& one, const RankedMethod& other) {
   const auto last = [](const RankedMethod& method) -> const netmodel::StepEstimate& {
     return method.price.stages.back().step;
   };
-  return one.codec == other.codec && one.compresses == other.compresses &&
+  return one.codec == other.codec && one.compresses == other.compresses && one.rare == other.rare &&
          near(one.samples_per_second.value, other.samples_per_second.value) &&
+         near(one.speedup.low, other.speedup.low) && near(one.speedup.high, other.speedup.high) &&
+         near(last(one).step.value, last(other).step.value) && near(last(one).codec.value, last(other).codec.value) &&
          near(last(one).exchange.nic_bytes.value, last(other).exchange.nic_bytes.value);
 }
 
@@ -70,10 +74,11 @@ Ranking rank(std::span<const JobPlan> plans, const Cluster& cluster, const netmo
   std::exception_ptr first;
   for (const JobPlan& plan : plans) {
     const optim::OptimizerConfig& optimizer = plan.run.optimizer;
+    const std::string codec = optim::codecs_of(optimizer) == optim::Codecs::none ? "" : optimizer.exchange.up.name;
     try {
       const Job job = plan_job(plan, cluster);
       RankedMethod method = ranked(job, cluster, config, ranking.dense);
-      if (optim::codecs_of(optimizer) != optim::Codecs::none) method.codec = optimizer.exchange.up.name;
+      method.codec = codec;
       ranking.workload = job.name;
       ranking.nodes = method.price.nodes;
       ranking.width = method.price.width;
@@ -84,7 +89,7 @@ Ranking rank(std::span<const JobPlan> plans, const Cluster& cluster, const netmo
       add(ranking.methods, std::move(method));
     } catch (const ConfigError& error) {
       if (!first) first = std::current_exception();
-      ranking.refused.emplace_back(optimizer.name, error.what());
+      ranking.refused.emplace_back(codec.empty() ? optimizer.name : optimizer.name + ":" + codec, error.what());
     }
   }
   if (ranking.methods.empty() && first) std::rethrow_exception(first);

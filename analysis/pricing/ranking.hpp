@@ -20,6 +20,7 @@ struct RankedMethod {
   std::string codec;                       ///< name of its codec; empty if it has none
   std::vector<std::string> same = {};      ///< other optimizers with the same steps and the same codec
   std::optional<ScheduledRun> schedule{};  ///< length of the run, for optimizers with a schedule of their own
+  bool rare = false;                       ///< whether some steps of its last stage exchange nothing
   bool compresses = false;                 ///< whether a stage exchanges encoded vectors
   Ranged samples_per_second;               ///< mean over a whole run, all stages included
   Ranged speedup;                          ///< over dense Adam
@@ -36,9 +37,9 @@ struct Ranking {
   std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers without a price, and why
 };
 
-/// Prices plans that differ in their optimizers, and sorts them by samples per second. The cluster's links are also
-/// taken to be slower and faster by its uncertainty, for all methods alike. Optimizers that cannot be planned are
-/// listed; throws what plan_job throws if no other is left.
+/// Prices plans that differ in their optimizers, and sorts them by samples per second. For the ranges,
+/// everything on the cluster's links takes more or less time by its uncertainty, for all methods alike. Optimizers that
+/// cannot be planned are listed; throws what plan_job throws if no other is left.
 Ranking rank(std::span<const JobPlan> plans, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);
 
 /// What takes the most time in a method's last stage.

@@ -46,8 +46,8 @@ device::Buffer<double> add_error_feedback(const device::Device& device, const Se
 }
 
 netmodel::CodecPasses passes_of(double reads, const Traits& traits) {
-  constexpr double input = 12, reading = 4, changing = 8,
-                   entry = 6.5;  // bytes; an entry is a value and 20 bits of index
+  constexpr double input = 12, reading = 4, changing = 8;  // bytes
+  constexpr double entry = 6.5;                            // bytes of a value and of 20 bits of index
   netmodel::CodecPasses passes;
   passes.encode = input + reading * reads + (traits.sparse ? reading : changing);
   passes.serve = passes.encode - input + changing;

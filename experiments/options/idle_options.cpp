@@ -84,6 +84,7 @@ constexpr Condition<PriceConfig> kPriceConditions[] = {
        return price.step.overlap == netmodel::Overlap::buckets || !price.workload.empty() || times;
      },
      "workload"},
+    {"cluster.uncertainty", [](const auto& price) { return !price.optimizers.empty(); }, "optimizers"},
     {"bytes", [](const auto& price) { return price.collective.has_value(); }, "collective"},
 };
 

@@ -73,7 +73,8 @@ std::vector<Option<PriceConfig>> pricing_options() {
                          ONEBIT_PLACE(step.stretch)),
       choice<PriceConfig>(
           "step.codec",
-          "kernels of the codec: fused, as those of onebit, or those released with 1-bit Adam (176 bytes per element)",
+          "kernels of the codec: fused ones, which touch the fewest bytes, or those released with 1-bit Adam (176 per "
+          "element)",
           ONEBIT_PLACE(step.codec),
           std::map<std::string, CodecKernels>{{"fused", CodecKernels::fused}, {"released", CodecKernels::released}}),
       choice<PriceConfig>(

@@ -78,8 +78,8 @@ void check(const Cluster& cluster) {
   if (!(cluster.oversubscription >= 1 && cluster.oversubscription <= 1000)) {
     refuse(cluster, "oversubscription out of range", "from 1 (none) to 1000");
   }
-  if (!(cluster.uncertainty >= 0 && cluster.uncertainty <= 1)) {
-    refuse(cluster, "uncertainty out of range", "a share, e.g. 0.2; from 0 (as usual for the source) to 1");
+  if (!(cluster.uncertainty >= 0 && cluster.uncertainty <= 0.9)) {
+    refuse(cluster, "uncertainty out of range", "a share, e.g. 0.2; from 0 (as usual for the source) to 0.9");
   }
   if (cluster.nodes_per_leaf < 1 || cluster.nodes_per_leaf > most)
     refuse(cluster, "nodes-per-leaf out of range", "from 1 to 1,048,576");

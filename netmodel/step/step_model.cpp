@@ -47,7 +47,8 @@ double messages_received(const Traffic& traffic) {
     case Collective::all_gather:
       return as_double(traffic.group_size);
     case Collective::tree:
-      return as_double(messages_sent(traffic.collective, traffic.group_size));
+      return traffic.direction == Direction::down ? 1
+                                                  : as_double(messages_sent(traffic.collective, traffic.group_size));
     default:
       return 1;
   }

@@ -25,14 +25,14 @@ enum class Sharding : std::uint8_t {
 
 /// Implementation of a codec, which decides how many bytes of memory it touches.
 enum class CodecKernels : std::uint8_t {
-  fused,     ///< the passes of onebit's kernels (CodecPasses)
+  fused,     ///< the passes that fused kernels need (CodecPasses)
   released,  ///< the code that was released with the method (CodecPasses::released)
 };
 
 struct StepOptions {
   Overlap overlap = Overlap::cluster;
-  /// Size of a bucket of gradients; 0: 25 MB, doubled as long as that makes the step shorter, or no overlap if that is
-  /// shortest.
+  /// Size of a bucket of gradients; 0: the cheapest of 25 MB, about 50 MB, and so on up to all gradients after the
+  /// pass.
   Bytes bucket{};
   /// Fraction by which communication slows the backward pass down while it overlaps; 2 to 10% have been observed.
   double stretch = 0.05;
