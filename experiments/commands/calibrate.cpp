@@ -1,5 +1,6 @@
 #include "experiments/commands/calibrate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -67,6 +68,29 @@ void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fi
             << number(best.cluster.nic.scale_penalty, 3) << (best.fits_penalty ? "" : " (not fitted)") << "\n";
 }
 
+/// Largest error of a fit, also on rows that were left out.
+double largest_error(const Fit& fit) {
+  return std::fmax(fit.worst, fit.worst_left_out);
+}
+
+/// Returns the fitted cluster, as it is written to a file.
+netmodel::Cluster fitted_cluster(const Fit& fit, const std::vector<Measurement>& rows, const PriceConfig& config) {
+  constexpr double most = 0.9;
+  netmodel::Cluster cluster = fit.cluster;
+  cluster.doc = "fitted to " + join(config.calibrate, ", ");
+  cluster.nodes = 0;
+  cluster.uncertainty = std::clamp(largest_error(fit), netmodel::kNoise, most);
+  for (const Measurement& row : rows) cluster.gpus_per_node = std::max(cluster.gpus_per_node, row.gpus_per_node);
+  return cluster;
+}
+
+void warn_of_bad_fit(const Fit& best) {
+  constexpr double bad = 0.2;
+  if (largest_error(best) <= bad) return;
+  warn("no algorithm fits all measurements: the best is up to " + percent_text(largest_error(best)) +
+       " off; measure again, or leave out what the table shows to be far off");
+}
+
 Json to_json(const std::vector<Fit>& fits) {
   std::vector<Json> items;
   for (const Fit& fit : fits) {
@@ -96,12 +120,9 @@ int calibrate(const PriceConfig& config, const std::string& out, bool json) {
   } else {
     print_fits(rows, fits, start.all_reduce);
   }
+  warn_of_bad_fit(fits.front());
   if (out.empty()) return kExitDone;
-  netmodel::Cluster best = fits.front().cluster;
-  best.doc = "fitted to " + join(config.calibrate, ", ");
-  best.nodes = 0;
-  for (const Measurement& row : rows) best.gpus_per_node = std::max(best.gpus_per_node, row.gpus_per_node);
-  write_cluster(best, out);
+  write_cluster(fitted_cluster(fits.front(), rows, config), out);
   if (!json) std::cout << "  " << out << "\n";
   return kExitDone;
 }

@@ -197,6 +197,31 @@ TEST_CASE("price: measurements come from several files, tables and logs of launc
   CHECK_THAT(empty.err, Contains("files separated by single commas"));
 }
 
+TEST_CASE("price: a calibration states its uncertainty, and warns where nothing fits") {
+  const Folder folder;
+  const auto calibrate = [&](const std::string& rows, const std::string& name) {
+    write_file(folder / "rows.csv", "nodes,gpus,bytes,seconds\n" + rows);
+    const Outcome fitted =
+        run_onebit(folder, {"price", "--calibrate", "rows.csv", "--cluster", "paper-ethernet", "-o", name});
+    CAPTURE(fitted.out);
+    REQUIRE(fitted.status == 0);
+    return std::pair(fitted.err,
+                     std::stod(json_value(run_onebit(folder, {"price", "--workload", "bert-large", "--cluster", name,
+                                                              "--workers", "8", "--optimizers", "adam", "--json"})
+                                              .out,
+                                          "uncertainty")));
+  };
+  // Table 1 of 1-bit Adam on Ethernet
+  const auto [quiet, low] = calibrate(
+      "16,4,672452216,2.206\n8,4,672452216,2.173\n4,4,672452216,2.133\n2,4,672452216,1.897\n1,4,672452216,0.2398\n",
+      "good.ini");
+  CHECK(quiet.empty());
+  CHECK(low == Approx(0.07));  // two runs of one configuration differ by that much
+  const auto [loud, high] = calibrate("2,4,1e9,1\n2,4,1e9,3\n4,4,1e9,1\n4,4,1e9,3\n8,4,1e9,1\n", "bad.ini");
+  CHECK_THAT(loud, Contains("no algorithm fits all measurements"));
+  CHECK(high > 0.2);
+}
+
 TEST_CASE("price: a log is not priced with the workload of another model") {
   const Folder folder;
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5"})).status == 0);  // 43 parameters
