@@ -140,6 +140,10 @@ Settings with_execution(const Settings& execution, const Combination& combinatio
   return result;
 }
 
+std::string& value_in(Settings& settings, const std::string& name) {
+  return std::ranges::find(settings, name, &Settings::value_type::first)->second;
+}
+
 /// Returns a combination's runs, one for each seed.
 std::vector<Point> seeds_of(const Combination& combination, Index seeds, const Settings& execution) {
   std::vector<Point> points;
@@ -150,17 +154,21 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
       throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(first),
                         "the largest seed is 4294967295");
     }
+    Point point;
+    point.arm = combination.arm;
+    point.varied = combination.varied;
+    point.settings = with_execution(execution, combination);
+    point.settings.emplace_back("seed", std::to_string(first));
+    point.settings = last_of_each(point.settings);
+    for (const auto& [key, value] : point.settings) require_storable(key, value);
+    point.config = make_config(point.settings);
+    Settings values = values_of(point.config);
     for (Index s = 0; s < seeds; ++s) {
-      Point point;
-      point.arm = combination.arm;
-      point.varied = combination.varied;
-      point.settings = with_execution(execution, combination);
-      point.settings.emplace_back("seed", std::to_string(first + s));
-      point.settings = last_of_each(point.settings);
-      for (const auto& [key, value] : point.settings) require_storable(key, value);
-      point.config = make_config(point.settings);
-      point.name = name_of(values_of(point.config));
-      points.push_back(std::move(point));
+      const std::string seed = std::to_string(first + s);
+      value_in(point.settings, "seed") = value_in(values, "seed") = seed;
+      run_option("seed").set(point.config, seed);
+      point.name = name_of(values);
+      points.push_back(point);
     }
   } catch (const ConfigError& error) {
     throw ConfigError((words.empty() ? "" : "point " + words + ": ") + error.what(), "");
@@ -227,8 +235,12 @@ class Collection {
 std::string name_of(const Settings& values) {
   static const Settings defaults = values_of(sim::RunConfig());
   static const std::map<std::string, std::string> default_of(defaults.begin(), defaults.end());
+  std::vector<const Settings::value_type*> sorted;
+  for (const Settings::value_type& value : values) sorted.push_back(&value);
+  std::ranges::sort(sorted, {}, &Settings::value_type::first);
   sim::Fnv1a hash;
-  for (const auto& [name, value] : std::map<std::string, std::string>(values.begin(), values.end())) {
+  for (const auto* setting : sorted) {
+    const auto& [name, value] = *setting;
     const auto usual = default_of.find(name);
     if (usual == default_of.end()) continue;  // not an option of this program: a log may hold others
     const std::string counted = name == "devices" ? sim::backend_of(value) : value;
