@@ -49,10 +49,10 @@ std::string rate_number(double rate) {
   return rate >= 1000 ? std::to_string(std::llround(rate)) : number(rate);
 }
 
-/// Returns a text such as "1.35"; three digits also where the last ones are 0.
+/// Returns a text such as "0.957" or "1.35"; with its last digits also if they are 0.
 std::string factor_text(double factor) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.*f", factor < 9.995 ? 2 : 1, factor);
+  std::snprintf(text, sizeof text, "%.*f", factor < 1.1 ? 3 : factor < 9.995 ? 2 : 1, factor);
   return text;
 }
 
@@ -60,12 +60,9 @@ std::string name_of(const RankedMethod& method) {
   return method.codec.empty() ? method.optimizer : method.optimizer + " with " + method.codec;
 }
 
-/// Returns a text such as "ef-sgd with top-k trains 1.35 times (1.30 to 1.39) as many samples per second as dense
-/// Adam".
-std::string figures_text(const RankedMethod& method) {
-  const Ranged& speedup = method.speedup;
-  std::string text = name_of(method);
-  text += " trains " + factor_text(speedup.value) + " times (" + factor_text(speedup.low);
+/// Returns a text such as "1.35 times (1.30 to 1.39) as many samples per second as dense Adam.".
+std::string figures_text(const Ranged& speedup) {
+  std::string text = factor_text(speedup.value) + " times (" + factor_text(speedup.low);
   text += " to " + factor_text(speedup.high) + ") as many samples per second as dense Adam.";
   return text;
 }
@@ -80,11 +77,12 @@ constexpr double kLittle = 0.05;
 
 std::string verdict(const RankedMethod& best) {
   const Ranged& speedup = best.speedup;
-  const std::string figures = figures_text(best);
-  if (speedup.high < 1) return "Compression does not pay here: at best, " + figures;
+  const std::string figures =
+      "the fastest method that exchanges in every step, " + name_of(best) + ", trains " + figures_text(speedup);
+  if (speedup.high < 1) return "Compression does not pay here: " + figures;
   if (speedup.low >= 1 && speedup.value > 1 + kLittle) return "Compression pays here: " + figures;
   if (speedup.low >= 1 - kLittle && speedup.value <= 1 + kLittle)
-    return "Compression makes little difference here: at best, " + figures;
+    return "Compression makes little difference here: " + figures;
   return "Whether compression pays here cannot be told from these rates, so measure them: " + figures;
 }
 
@@ -127,7 +125,7 @@ std::string answer_of(const Ranking& ranking) {
   std::string text = best == nullptr ? "None of these methods compresses and exchanges in every step." : verdict(*best);
   if (rare != nullptr && rare->speedup.low >= 1 && rare->speedup.value > 1 + kLittle &&
       (best == nullptr || rare->speedup.value > best->speedup.value)) {
-    text += "\nExchanging rarely saves more: " + figures_text(*rare);
+    text += "\nExchanging rarely saves more: " + name_of(*rare) + " trains " + figures_text(rare->speedup);
   }
   return text;
 }
@@ -137,7 +135,8 @@ void print_ranking(const Ranking& ranking, std::ostream& out) {
       << ranking.workload << " (times: " << ranking.methods.front().price.basis << "), batch " << ranking.batch << " x "
       << ranking.accumulation << "\n\n"
       << answer_of(ranking) << "\n"
-      << dense_text(ranking.methods.front().price.dense.step) << "\n\n";
+      << dense_text(ranking.methods.front().price.dense.step) << "\n"
+      << (ranking.memory.fits() ? "" : "The model does not fit in a GPU's memory; see --step.sharding.\n") << "\n";
   Table table({"optimizer", "codec", "waits for", "samples/s", "speed-up", "range", "warmed up", "exchange", "coding",
                "faster if a link is"},
               3);
@@ -154,7 +153,8 @@ void print_ranking(const Ranking& ranking, std::ostream& out) {
       << percent_text(netmodel::uncertainty_of(ranking.cluster))
       << " more or less time, computing and coding the same\nwarmed up, exchange (what is not hidden), coding and the "
          "last "
-         "column: in a step after the warm-up\n"
+         "column: in a step after the warm-up; a link's effective rate is "
+      << rate_text(ranking.cluster.nic.effective) << " here\n"
       << "memory of a GPU with dense Adam: " << memory_text(ranking.memory) << "\n";
   for (const RankedMethod& method : ranking.methods) {
     if (!method.same.empty()) out << "the same as " << name_of(method) << ": " << join(method.same, ", ") << "\n";
