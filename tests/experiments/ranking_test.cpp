@@ -38,7 +38,8 @@ TEST_CASE("ranking: the answer says that compression pays, or does not, only wit
   };
   CHECK(
       onebit(1.35, 1.301, 1.392) ==
-      "Compression pays here: onebit-adam trains 1.35 times (1.30 to 1.39) as many samples per second as dense Adam.");
+      "Compression pays here: the fastest method that exchanges in every step, onebit-adam, trains 1.35 times (1.30 to "
+      "1.39) as many samples per second as dense Adam.");
   CHECK_THAT(onebit(0.8, 0.7, 0.99),
              StartsWith("Compression does not pay here: ") && Contains(" 0.800 times (0.700 to 0.990)"));
   CHECK_THAT(onebit(0.99, 0.98, 0.995), StartsWith("Compression does not pay here: ") && Contains(" 0.990 times"));
