@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 constexpr PointStatus kStatuses[] = {PointStatus::waiting, PointStatus::done, PointStatus::diverged,
                                      PointStatus::failed, PointStatus::timeout};
 constexpr std::string_view kPart = ".part";
+const std::string kFailed = ".failed";
 constexpr const char* kCheckpoint = ".h5.checkpoint-";  // after the name of the point, before the step
 constexpr const char* kStatusNames[] = {"waiting", "done", "diverged", "failed", "timeout"};
 
@@ -125,7 +126,7 @@ std::optional<Index> Results::eval_examples(const std::string& name) const {
 
 PointResult Results::noted(const std::string& name) const {
   PointResult result;
-  const std::string note = file_text(path(name, ".failed"));
+  const std::string note = file_text(path(name, kFailed));
   const std::size_t end = note.find('\n');
   if (end == std::string::npos) return result;
   for (const PointStatus status : kStatuses) {
@@ -136,11 +137,11 @@ PointResult Results::noted(const std::string& name) const {
 }
 
 void Results::note_failure(const std::string& name, PointStatus status, const std::string& reason) {
-  files::write(path(name, ".failed"), status_text(status) + "\n" + reason + "\n");
+  files::write(path(name, kFailed), status_text(status) + "\n" + reason + "\n");
 }
 
 void Results::forgive(const std::string& name) {
-  if (!fs::remove(path(name, ".failed"))) return;
+  if (!fs::remove(path(name, kFailed))) return;
   const std::string log = path(name, ".h5");
   if (!fs::exists(log) || sim::log_is_in_use(log)) return;
   try {
@@ -167,11 +168,14 @@ void Results::remove_leftovers() {
     const std::string file = entry.path().filename().string();
     const std::size_t end = file.find(kCheckpoint);
     if (end != std::string::npos) names.insert(file.substr(0, end));
+    if (file.ends_with(kFailed)) names.insert(file.substr(0, file.size() - kFailed.size()));
     if (file.ends_with(kPart)) sim::remove_left_part(folder_ + "/" + file.substr(0, file.size() - kPart.size()));
   }
   for (const std::string& name : names) {
     const PointStatus status = of(name).status;
-    if (status == PointStatus::done || status == PointStatus::diverged) remove_checkpoints(name);
+    if (status != PointStatus::done && status != PointStatus::diverged) continue;
+    remove_checkpoints(name);
+    fs::remove(path(name, kFailed));  // its log could not be read when the note was written
   }
 }
 

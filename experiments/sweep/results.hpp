@@ -54,8 +54,8 @@ class Results {
   void forgive(const std::string& name);
   /// Removes the checkpoints of a point that no longer needs them.
   void remove_checkpoints(const std::string& name);
-  /// Removes what a sweep that was killed may have left: the checkpoints of every point that is done or diverged, and
-  /// unfinished copies of logs.
+  /// Removes what an earlier sweep may have left: the checkpoints of every point that is done or diverged, a note that
+  /// such a point failed, and unfinished copies of logs.
   void remove_leftovers();
 
  private:

@@ -279,6 +279,18 @@ TEST_CASE("sweep: killed and stopped several times it ends with the index of an 
   }
 }
 
+TEST_CASE("sweep: a note that a point failed goes once its log can be read") {
+  const Folder folder;
+  const Arguments sweep = tiny_run("sweep", {"--axis", "steps=4,6", "-o", "out"});
+  REQUIRE(run_onebit(folder, sweep).status == 0);
+  const std::string index = index_of(folder, "out"), log = files(folder, "out", ".h5").front();
+  const std::string note = log.substr(0, log.size() - 3) + ".failed";
+  write_file(note, "failed\nthere was no memory to read its log\n");
+  CHECK(run_onebit(folder, sweep).status == 0);
+  CHECK_FALSE(fs::exists(note));
+  CHECK(index_of(folder, "out") == index);
+}
+
 TEST_CASE("sweep: two shards at once share a folder and agree on its index", "[once]") {
   const Folder folder;
   REQUIRE(run_onebit(folder, grid("undisturbed")).status == 0);
