@@ -59,12 +59,15 @@ Buckets cheapest_buckets(const std::vector<Exchanged>& exchanged, Seconds pass, 
     return std::max(1.0, std::ceil(vector / bucket));
   };
   if (size.value > 0) return in_buckets(count(size), exchanged, pass, fabric, model, stretch);
-  Buckets best = single_bucket(exchanged, pass, fabric, model);
-  for (double some = count(kUsual); some > 1; some = std::ceil(some / 2)) {
-    Buckets next = in_buckets(some, exchanged, pass, fabric, model, stretch);
-    if (next.exposed + next.stretched < best.exposed + best.stretched) best = std::move(next);
+  const auto cost = [](const Buckets& buckets) { return buckets.exposed + buckets.stretched; };
+  const Buckets single = single_bucket(exchanged, pass, fabric, model);
+  Buckets best = in_buckets(count(kUsual), exchanged, pass, fabric, model, stretch);
+  while (best.count > 1) {
+    Buckets next = in_buckets(std::ceil(best.count / 2), exchanged, pass, fabric, model, stretch);
+    if (cost(next) >= cost(best)) break;
+    best = std::move(next);
   }
-  return best;
+  return cost(single) <= cost(best) ? single : best;
 }
 
 }  // namespace onebit::netmodel

@@ -31,8 +31,8 @@ enum class CodecKernels : std::uint8_t {
 
 struct StepOptions {
   Overlap overlap = Overlap::cluster;
-  /// Size of a bucket of gradients; 0: the cheapest of 25 MB, about 50 MB, and so on up to all gradients after the
-  /// pass.
+  /// Size of a bucket of gradients; 0: 25 MB, doubled as long as that saves time, or all gradients after the pass
+  /// if that is cheaper.
   Bytes bucket{};
   /// Fraction by which communication slows the backward pass down while it overlaps; 2 to 10% have been observed.
   double stretch = 0.05;
