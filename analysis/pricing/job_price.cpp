@@ -130,15 +130,9 @@ static double end_to_end(const ClusterPrice& price, const Job& job) {
   return price.dense.step.step / before * netmodel::mixed_speedup(job.warmup_share, before / last);
 }
 
-ClusterPrice price_steps(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config) {
+ClusterPrice price_steps(const Job& job, const Cluster& cluster, const CostModel& model) {
   const Fabric fabric(cluster, job.workers);
   ClusterPrice price;
-  netmodel::CostModelConfig model_config = config;
-  model_config.on_extended = [&](const std::string& text) {
-    price.extended.insert(text);
-    config.on_extended(text);
-  };
-  const auto model = netmodel::make_cost_model(model_config);
   const ComputeTimes compute = times_on(job, cluster);
   price.cluster = cluster;
   price.nodes = fabric.nodes();
@@ -149,13 +143,13 @@ ClusterPrice price_steps(const Job& job, const Cluster& cluster, const netmodel:
     price.memory = netmodel::memory_of(job.workload, job.batch, compresses, fabric, job.rules.step.sharding);
   }
   const auto samples = static_cast<double>(job.workers * job.batch * job.accumulation);
-  const StepPricer pricer(compute, fabric, *model, step_options(job.rules));
+  const StepPricer pricer(compute, fabric, model, step_options(job.rules));
   const auto priced = [&](const std::string& stage, const StepEstimate& step) {
     return StagePrice{stage, step, samples / step.step.value};
   };
   price.dense = priced(job.dense.name, pricer.mean(job.dense));
   if (job.log) {
-    price.timeline.emplace(size_of(job.log->summary), job.log->exchanges, cluster, *model, job.rules);
+    price.timeline.emplace(size_of(job.log->summary), job.log->exchanges, cluster, model, job.rules);
     for (const StageTime& stage : price.timeline->stages()) price.stages.push_back(priced(stage.stage, stage.step));
   } else {
     for (const StageTraffic& stage : job.stages) price.stages.push_back(priced(stage.name, pricer.mean(stage)));
@@ -166,15 +160,17 @@ ClusterPrice price_steps(const Job& job, const Cluster& cluster, const netmodel:
 }
 
 ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config) {
-  ClusterPrice price = price_steps(job, cluster, config);
-  netmodel::CostModelConfig elsewhere = config;
-  elsewhere.on_extended = [&price, &config](const std::string& text) {
-    price.extended.insert(text);
+  std::set<std::string> extended;
+  netmodel::CostModelConfig model_config = config;
+  model_config.on_extended = [&](const std::string& text) {
+    extended.insert(text);
     config.on_extended(text);
   };
-  const auto model = netmodel::make_cost_model(elsewhere);
+  const auto model = netmodel::make_cost_model(model_config);
+  ClusterPrice price = price_steps(job, cluster, *model);
   const auto gain = [&](double rate) { return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), *model) - 1; };
   find_break_even(gain, std::clamp(cluster.nic.effective.value, kSlowest, kFastest), price);
+  price.extended = extended;
   return price;
 }
 

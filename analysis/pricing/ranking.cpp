@@ -35,8 +35,9 @@ RankedMethod ranked(const Job& job, const Cluster& cluster, const netmodel::Cost
   method.speedup = exactly(method.price.end_to_end_speedup);
   dense = exactly(method.price.dense.samples_per_second);
   const double uncertainty = netmodel::uncertainty_of(cluster);
+  const auto model = netmodel::make_cost_model(config);
   for (const double time : {1 + uncertainty, 1 - uncertainty}) {
-    const ClusterPrice price = price_steps(job, netmodel::with_faster_links(cluster, 1 / time), config);
+    const ClusterPrice price = price_steps(job, netmodel::with_faster_links(cluster, 1 / time), *model);
     extend(method.samples_per_second, run_rate(price));
     extend(method.speedup, price.end_to_end_speedup);
     extend(dense, price.dense.samples_per_second);
