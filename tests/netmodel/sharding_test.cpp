@@ -103,6 +103,19 @@ TEST_CASE("sharding: the memory of a GPU falls by stage, and with error feedback
   CHECK_FALSE(memory_of(workload, 10, false, Fabric(cluster, 16), Sharding::none).fits());
 }
 
+TEST_CASE("sharding: the memory of ZeRO's Figure 1, 7.5 billion parameters on 64 GPUs") {
+  const Fabric fabric(find_cluster("dgx-h100"), 64);
+  Workload workload;
+  workload.parameters = 7'500'000'000;
+  const auto gigabytes = [&](Sharding sharding) {
+    return memory_of(workload, 1, false, fabric, sharding).total().value / 1e9;
+  };
+  CHECK(gigabytes(Sharding::none) == Approx(120).margin(0.05));
+  CHECK(gigabytes(Sharding::zero1) == Approx(31.4).margin(0.05));
+  CHECK(gigabytes(Sharding::zero2) == Approx(16.6).margin(0.05));
+  CHECK(gigabytes(Sharding::zero3) == Approx(1.9).margin(0.05));
+}
+
 TEST_CASE("sharding: language models keep the inputs of their layers") {
   // 48 layers of 1,600 for 1,024 tokens; 80 layers of 8,192 for 8,192 tokens; 2 bytes each
   CHECK(find_workload("gpt2-xl").activations.value == 2.0 * 48 * 1600 * 1024);
