@@ -17,6 +17,9 @@ namespace {
 using netmodel::Fit;
 using netmodel::Measurement;
 
+/// From this time on, a collective counts as long, as in docs/price-measured.md.
+constexpr netmodel::Seconds kLong{0.004};
+
 std::string signed_percent(double share) {
   if (std::isnan(share)) return "-";
   std::string text = share < 0 ? "" : "+";
@@ -31,6 +34,10 @@ std::string reason_of(const std::vector<Fit>& fits, netmodel::Selection start) {
   }
   if (first.cluster.all_reduce != start) return "it fits better than the starting cluster's algorithm";
   return "it is the starting cluster's algorithm, and no other fits clearly better";
+}
+
+std::string link_text(const netmodel::LinkSpec& link) {
+  return number(link.effective.value / 1e9, 4) + " GB/s, latency " + seconds_text(link.latency.value);
 }
 
 void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fits, netmodel::Selection start) {
@@ -60,17 +67,25 @@ void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fi
          "numbers of nodes and GPUs\n\n";
   table.print(std::cout);
   const Fit& best = fits.front();
+  const auto fitted = [](bool is) { return is ? "" : " (not fitted)"; };
   std::cout << "\nalgorithm: " << netmodel::name(best.cluster.all_reduce) << " (" << reason_of(fits, start) << ")"
-            << "\nlinks: GPU link " << number(best.cluster.gpu_link.effective.value / 1e9, 4)
-            << " GB/s, network link of a node " << number(best.cluster.nic.effective.value / 1e9, 4)
-            << " GB/s, latency " << seconds_text(best.cluster.nic.latency.value)
-            << (best.fits_latency ? "" : " (not fitted)") << ", scale penalty "
-            << number(best.cluster.nic.scale_penalty, 3) << (best.fits_penalty ? "" : " (not fitted)") << "\n";
+            << "\nGPU link: " << link_text(best.cluster.gpu_link) << fitted(best.fits_gpu_latency) << "\nnetwork link"
+            << (best.cluster.gpus_per_nic == 0 ? " of a node" : "") << ": " << link_text(best.cluster.nic)
+            << fitted(best.fits_nic_latency) << ", scale penalty " << number(best.cluster.nic.scale_penalty, 3)
+            << fitted(best.fits_penalty) << "\n";
 }
 
-/// Largest error of a fit, also on rows that were left out.
-double largest_error(const Fit& fit) {
-  return std::fmax(fit.worst, fit.worst_left_out);
+/// Largest error of a fit on its long rows, also where they were left out: on all of them if none is long. Short
+/// collectives vary more, and matter less to the steps that are priced.
+double largest_error(const Fit& fit, const std::vector<Measurement>& rows) {
+  const auto is_long = [](const Measurement& row) { return row.seconds >= kLong; };
+  const bool all = std::ranges::none_of(rows, is_long);
+  double worst = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (all || is_long(rows[i]))
+      worst = std::fmax(worst, std::fmax(std::abs(fit.residuals[i]), std::abs(fit.left_out[i])));
+  }
+  return worst;
 }
 
 /// Returns the fitted cluster, as it is written to a file.
@@ -79,15 +94,17 @@ netmodel::Cluster fitted_cluster(const Fit& fit, const std::vector<Measurement>&
   netmodel::Cluster cluster = fit.cluster;
   cluster.doc = "fitted to " + join(config.calibrate, ", ");
   cluster.nodes = 0;
-  cluster.uncertainty = std::clamp(largest_error(fit), netmodel::kNoise, most);
+  cluster.uncertainty = std::clamp(largest_error(fit, rows), netmodel::kNoise, most);
+  cluster.gpus_per_node = 0;
   for (const Measurement& row : rows) cluster.gpus_per_node = std::max(cluster.gpus_per_node, row.gpus_per_node);
   return cluster;
 }
 
-void warn_of_bad_fit(const Fit& best) {
+void warn_of_bad_fit(const Fit& best, const std::vector<Measurement>& rows) {
   constexpr double bad = 0.2;
-  if (largest_error(best) <= bad) return;
-  warn("no algorithm fits all measurements: the best is up to " + percent_text(largest_error(best)) +
+  const double error = largest_error(best, rows);
+  if (error <= bad) return;
+  warn("no algorithm fits all measurements: the best is up to " + percent_text(error) +
        " off; measure again, or leave out what the table shows to be far off");
 }
 
@@ -96,6 +113,7 @@ Json to_json(const std::vector<Fit>& fits) {
   for (const Fit& fit : fits) {
     items.push_back(Json::object({{"algorithm", std::string(netmodel::name(fit.cluster.all_reduce))},
                                   {"gpu_link_bytes_per_second", fit.cluster.gpu_link.effective.value},
+                                  {"gpu_link_latency_seconds", fit.cluster.gpu_link.latency.value},
                                   {"nic_bytes_per_second", fit.cluster.nic.effective.value},
                                   {"nic_latency_seconds", fit.cluster.nic.latency.value},
                                   {"scale_penalty", fit.cluster.nic.scale_penalty},
@@ -120,7 +138,7 @@ int calibrate(const PriceConfig& config, const std::string& out, bool json) {
   } else {
     print_fits(rows, fits, start.all_reduce);
   }
-  warn_of_bad_fit(fits.front());
+  warn_of_bad_fit(fits.front(), rows);
   if (out.empty()) return kExitDone;
   write_cluster(fitted_cluster(fits.front(), rows, config), out);
   if (!json) std::cout << "  " << out << "\n";

@@ -63,12 +63,14 @@ std::vector<Option<PriceConfig>> pricing_options() {
        },
        [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
       choice<PriceConfig>("step.sharding",
-                          "what each GPU holds only a part of, in dense steps: ZeRO's stages; zero3 is FSDP",
+                          "what each GPU holds only a part of, in dense steps: ZeRO's stages; zero3 is FSDP, zero++ "
+                          "the same with quantized exchanges",
                           ONEBIT_PLACE(step.sharding),
                           std::map<std::string, Sharding>{{"none", Sharding::none},
                                                           {"zero1", Sharding::zero1},
                                                           {"zero2", Sharding::zero2},
-                                                          {"zero3", Sharding::zero3}}),
+                                                          {"zero3", Sharding::zero3},
+                                                          {"zero++", Sharding::zeropp}}),
       field<PriceConfig>("step.stretch", "share by which overlapping communication slows the backward pass down",
                          ONEBIT_PLACE(step.stretch)),
       choice<PriceConfig>(

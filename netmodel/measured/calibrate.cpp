@@ -23,22 +23,34 @@ constexpr double kLargestPenalty = 5;
 
 /// Which parameters of a cluster are fitted.
 struct Free {
-  bool gpu = false, nic = false, latency = false, penalty = false;
-  std::size_t count() const { return std::size_t{gpu} + nic + latency + penalty; }
+  bool gpu = false, gpu_latency = false, nic = false, nic_latency = false, penalty = false;
+  std::size_t count() const { return std::size_t{gpu} + gpu_latency + nic + nic_latency + penalty; }
+};
+
+/// Whether the sizes of measurements determine a latency besides a rate.
+class Sizes {
+ public:
+  void add(Bytes bytes) {
+    least_ = std::min(least_, bytes.value);
+    most_ = std::max(most_, bytes.value);
+  }
+  bool spread() const { return most_ >= 16 * least_; }
+
+ private:
+  double least_ = std::numeric_limits<double>::infinity(), most_ = 0;
 };
 
 Free free_by(const Rows& rows) {
   Free free;
   std::set<Index> nodes;
-  double least = std::numeric_limits<double>::infinity(), most = 0;
+  Sizes inside, between;
   for (const Measurement& row : rows) {
     (row.nodes > 1 ? free.nic : free.gpu) = true;
-    if (row.nodes < 2) continue;
-    nodes.insert(row.nodes);
-    least = std::min(least, row.bytes.value);
-    most = std::max(most, row.bytes.value);
+    (row.nodes > 1 ? between : inside).add(row.bytes);
+    if (row.nodes > 1) nodes.insert(row.nodes);
   }
-  free.latency = most >= 16 * least;
+  free.gpu_latency = inside.spread();
+  free.nic_latency = between.spread();
   free.penalty = nodes.size() >= 4;
   return free;
 }
@@ -49,14 +61,16 @@ Cluster at(const Cluster& start, const Free& free, const Point& x) {
   std::size_t i = 0;
   const auto scale = [&](auto& quantity) { quantity.value *= std::exp(x[i++]); };
   if (free.gpu) scale(cluster.gpu_link.effective);
+  if (free.gpu_latency) scale(cluster.gpu_link.latency);
   if (free.nic) scale(cluster.nic.effective);
-  if (free.latency) scale(cluster.nic.latency);
-  for (LinkSpec* link : {&cluster.gpu_link, &cluster.nic}) link->effective = std::min(link->effective, kFastest);
+  if (free.nic_latency) scale(cluster.nic.latency);
   if (free.penalty) cluster.nic.scale_penalty = std::min(x[i] * x[i], kLargestPenalty);
-  cluster.nic.latency = std::min(cluster.nic.latency, kLongestLatency);
-  // An effective rate above the nominal one means that the start's line rate was a guess.
-  cluster.gpu_link.nominal = std::max(cluster.gpu_link.nominal, cluster.gpu_link.effective);
-  cluster.nic.nominal = std::max(cluster.nic.nominal, cluster.nic.effective);
+  for (LinkSpec* link : {&cluster.gpu_link, &cluster.nic}) {
+    link->effective = std::min(link->effective, kFastest);
+    link->latency = std::min(link->latency, kLongestLatency);
+    // An effective rate above the nominal one means that the start's line rate was a guess.
+    link->nominal = std::max(link->nominal, link->effective);
+  }
   return cluster;
 }
 
@@ -203,7 +217,8 @@ Fit fit_selection(const Rows& rows, const Cluster& start, Selection selection) {
   from.all_reduce = selection;
   const Free free = free_by(rows);
   Fit fit{.cluster = fitted(rows, from),
-          .fits_latency = free.latency,
+          .fits_gpu_latency = free.gpu_latency,
+          .fits_nic_latency = free.nic_latency,
           .fits_penalty = free.penalty,
           .residuals = {},
           .left_out = {}};

@@ -96,10 +96,10 @@ std::string_view name(Selection selection) {
   return names[static_cast<std::size_t>(selection)];
 }
 
-Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model) {
+Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model, Scope scope) {
   const Cluster& cluster = fabric.cluster();
   const auto with_protocol = [&](Algorithm algorithm, const char* reason) {
-    return Choice{algorithm, best_protocol({collective, Scope::all, algorithm, payload}, fabric), reason};
+    return Choice{algorithm, best_protocol({collective, scope, algorithm, payload}, fabric), reason};
   };
   switch (collective) {
     case Collective::all_reduce:
@@ -118,14 +118,14 @@ Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const 
   throw ConfigError("a traffic record has an unknown collective", "");
 }
 
-Priced price(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model) {
-  Priced priced{choose(collective, payload, fabric, model), {}};
-  priced.estimate = model.cost(plan(request_of(collective, payload, priced.choice), fabric), fabric);
+Priced price(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model, Scope scope) {
+  Priced priced{choose(collective, payload, fabric, model, scope), {}};
+  priced.estimate = model.cost(plan(request_of(collective, payload, priced.choice, scope), fabric), fabric);
   return priced;
 }
 
-Request request_of(Collective collective, Bytes payload, const Choice& choice) {
-  return {collective, Scope::all, choice.algorithm, payload, choice.protocol};
+Request request_of(Collective collective, Bytes payload, const Choice& choice, Scope scope) {
+  return {collective, scope, choice.algorithm, payload, choice.protocol};
 }
 
 Estimate total_cost(const TrafficList& list, const Fabric& fabric, const CostModel& model) {

@@ -16,11 +16,13 @@ struct Choice {
 std::string_view name(Selection selection);
 
 /// Chooses an algorithm as the cluster specifies: a fixed one, by NCCL's rule, or the cheapest in the cost model.
-/// Collectives other than all-reduce use the cluster's algorithm for them, or else their default in algorithms().
-Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model);
+/// Collectives other than all-reduce use the cluster's algorithm for them, or else their default in algorithms(). The
+/// scope matters only to these; all-reduces are chosen among all ranks.
+Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model,
+              Scope scope = Scope::all);
 
-/// Returns the request among all ranks that a choice stands for.
-Request request_of(Collective collective, Bytes payload, const Choice& choice);
+/// Returns the request that a choice stands for.
+Request request_of(Collective collective, Bytes payload, const Choice& choice, Scope scope = Scope::all);
 
 /// An exchange's algorithm and price.
 struct Priced {
@@ -29,7 +31,8 @@ struct Priced {
 };
 
 /// Chooses, plans and prices one exchange.
-Priced price(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model);
+Priced price(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model,
+             Scope scope = Scope::all);
 
 /// Returns the total of exchanges that run one after the other among workers that fill the fabric. Throws ConfigError
 /// if a record has another number of workers.

@@ -23,7 +23,7 @@ Buckets in_buckets(double count, const std::vector<Exchanged>& exchanged, Second
   Buckets buckets;
   buckets.count = count;
   for (const Exchanged& each : exchanged) {
-    buckets.one.push_back(price(each.collective, 1 / count * each.payload, fabric, model));
+    buckets.one.push_back(price(each.collective, 1 / count * each.payload, fabric, model, each.scope));
   }
   const Seconds one = time_of(buckets.one);
   buckets.exposed = one;
@@ -36,7 +36,8 @@ Buckets in_buckets(double count, const std::vector<Exchanged>& exchanged, Second
 Bytes whole_vector(const std::vector<Exchanged>& exchanged, const Fabric& fabric) {
   Bytes most;
   for (const Exchanged& each : exchanged) {
-    const double blocks = each.collective == Collective::all_gather ? static_cast<double>(fabric.ranks()) : 1;
+    const double blocks =
+        each.collective == Collective::all_gather ? static_cast<double>(members(fabric, each.scope)) : 1;
     most = std::max(most, blocks * each.payload);
   }
   return most;

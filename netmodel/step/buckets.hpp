@@ -11,6 +11,7 @@ namespace onebit::netmodel {
 struct Exchanged {
   Collective collective = Collective::all_reduce;
   Bytes payload;
+  Scope scope = Scope::all;
 };
 
 /// Equal buckets of a model. For each of them, all of a pass's collectives are run.

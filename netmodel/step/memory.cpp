@@ -11,6 +11,9 @@ MemoryEstimate memory_of(const Workload& workload, Index batch, bool compresses,
   };
   MemoryEstimate memory;
   memory.weights = held(2, Sharding::zero3);
+  if (!compresses && sharding == Sharding::zeropp) {
+    memory.weights += Bytes(2 * parameters / static_cast<double>(fabric.width()));
+  }
   memory.gradients = held(2, Sharding::zero2);
   memory.optimizer = held(12, Sharding::zero1);
   if (compresses) memory.errors = Bytes(sizeof(float) * parameters * (1 + 1 / ranks));

@@ -40,6 +40,10 @@ bool is_mean(const Traffic& traffic) {
   return traffic.collective == Collective::all_reduce && traffic.type == WireType::fp32;
 }
 
+bool carries_gradients(const StepTraffic& step, const Traffic& traffic) {
+  return step.compressed == 0 && step.gradients && is_mean(traffic);
+}
+
 /// Number of messages that a worker receives, its own included, each of the payload's size; of an all-to-all, the parts
 /// of one payload.
 double messages_received(const Traffic& traffic) {
@@ -72,9 +76,39 @@ Bytes fused_codec_bytes(const StepTraffic& step, double share) {
   return Bytes(bytes);
 }
 
+/// Bytes per element of ZeRO++'s weights (int8) and gradients (int4). The scales of their blocks are left out.
+constexpr double kInt8 = 1, kInt4 = 0.5;
+
+/// Memory that ZeRO++ touches per element and micro-batch: each GPU encodes its share of the weights, decodes all of
+/// them and keeps its share of the node's copy; it encodes its gradients, decodes and adds those of its node, encodes
+/// the sum of its share, and decodes and adds those of the other nodes.
+double zeropp_bytes(double type, const Fabric& fabric) {
+  const double width = as_double(fabric.width()), ranks = as_double(fabric.ranks());
+  const double weights = (type + kInt8) / ranks + (kInt8 + type) + type / width;
+  const double gradients = (type + kInt4) + (kInt4 + type / width) + (type + kInt4) / width + (kInt4 + type / ranks);
+  return weights + gradients;
+}
+
+double micro_batches(const ComputeTimes& compute) {
+  return compute.last_backward.value > 0 ? std::round(compute.backward / compute.last_backward) : 1;
+}
+
+/// Returns the time that a dense step spends on encoding weights and gradients.
+Seconds zeropp_time(const StepTraffic& step, const ComputeTimes& compute, const Fabric& fabric,
+                    const StepOptions& options) {
+  double elements = 0;
+  for (const Traffic& traffic : step.exchanges) {
+    if (carries_gradients(step, traffic)) elements += as_double(traffic.payload_bytes) / sizeof(float);
+  }
+  return Bytes(micro_batches(compute) * zeropp_bytes(options.gradient_bytes, fabric) * elements) / fabric.gpu().memory;
+}
+
 /// Returns the time of a step's codec.
-Seconds codec_time(const StepTraffic& step, const Fabric& fabric, const StepOptions& options) {
-  if (step.compressed == 0) return {};
+Seconds codec_time(const StepTraffic& step, const ComputeTimes& compute, const Fabric& fabric,
+                   const StepOptions& options) {
+  if (step.compressed == 0) {
+    return options.sharding == Sharding::zeropp ? zeropp_time(step, compute, fabric, options) : Seconds();
+  }
   const double share = options.hierarchical ? 1 / as_double(fabric.width()) : 1;
   if (step.passes.encode == 0) {
     throw ConfigError("the cost of the run's codec is not known", "codec",
@@ -91,10 +125,6 @@ Seconds codec_time(const StepTraffic& step, const Fabric& fabric, const StepOpti
 bool overlaps_backward(const Fabric& fabric, const StepOptions& options) {
   if (options.overlap == Overlap::cluster) return fabric.cluster().overlaps;
   return options.overlap == Overlap::buckets;
-}
-
-bool carries_gradients(const StepTraffic& step, const Traffic& traffic) {
-  return step.compressed == 0 && step.gradients && is_mean(traffic);
 }
 
 Bytes payload_of(const StepTraffic& step, const Traffic& traffic, const StepOptions& options) {
@@ -175,10 +205,20 @@ class GradientExchange {
         return hidden;
       }
       case Sharding::zero3: {
-        const double micro_batches = last.value > 0 ? std::round(step.backward / last) : 1;
-        const Seconds forward = 1 / micro_batches * step.forward;
-        return during(forward, micro_batches, {gathered}, sum, step.forward) +
-               during(last, micro_batches, {gathered, reduced}, sum, step.backward);
+        const double times = micro_batches(compute);
+        return during(1 / times * step.forward, times, {gathered}, sum, step.forward) +
+               during(last, times, {gathered, reduced}, sum, step.backward);
+      }
+      case Sharding::zeropp: {
+        const double times = micro_batches(compute), width = as_double(fabric_.width());
+        const Bytes int8 = kInt8 / options_.gradient_bytes * gradients_, int4 = kInt4 / kInt8 * int8;
+        return during(1 / times * step.forward, times,
+                      {{Collective::all_gather, 1 / as_double(fabric_.ranks()) * int8}}, sum, step.forward) +
+               during(last, times,
+                      {{Collective::all_gather, 1 / width * gradients_, Scope::local},
+                       {Collective::all_to_all, int4, Scope::local},
+                       {Collective::all_to_all, 1 / width * int4, Scope::rail}},
+                      sum, step.backward);
       }
     }
     return {};
@@ -268,7 +308,7 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
   step.backward = slower * compute.backward;
   step.optimizer = compute.optimizer;
   const bool hierarchical = options.hierarchical && traffic.compressed > 0;
-  step.codec = codec_time(traffic, fabric, options);
+  step.codec = codec_time(traffic, compute, fabric, options);
   Sum sum(fabric, model);
   if (hierarchical) {
     for (const Request& each : hierarchical_requests(traffic, fabric, options)) sum.add(each);

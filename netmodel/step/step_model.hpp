@@ -21,6 +21,9 @@ enum class Sharding : std::uint8_t {
   zero2,  ///< and the gradients: the same exchanges
   zero3,  ///< and the weights, which are gathered in the forward and in the backward pass of every micro-batch, after
           ///< which its gradients are reduced and scattered
+  zeropp,  ///< the same with ZeRO++ (Wang et al. 2023): weights are gathered as int8 in the forward pass, and within
+           ///< nodes in the backward pass, from a copy in each node; gradients travel as int4 in two all-to-alls,
+           ///< within nodes and between them
 };
 
 /// Implementation of a codec, which decides how many bytes of memory it touches.

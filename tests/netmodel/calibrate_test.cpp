@@ -84,8 +84,31 @@ TEST_CASE("planted parameters are found again, by every algorithm") {
     CHECK(fit.cluster.nic.effective.value == Approx(0.37e9).epsilon(5e-3));
     CHECK(fit.cluster.nic.latency.value == Approx(4.2e-4).epsilon(1e-2));
     CHECK(fit.cluster.nic.scale_penalty == Approx(0.03).epsilon(0.03));
-    CHECK((fit.fits_latency && fit.fits_penalty));
+    CHECK((fit.fits_nic_latency && fit.fits_penalty));
   }
+}
+
+TEST_CASE("latencies inside and between nodes are found from sweeps of small and large sizes") {
+  Cluster truth = start();
+  truth.all_reduce = Selection::nccl;
+  truth.nic.effective = BytesPerSecond(0.37e9);
+  truth.nic.latency = Seconds(4.2e-5);
+  truth.gpu_link.effective = BytesPerSecond(13e9);
+  truth.gpu_link.latency = Seconds(2.3e-5);
+  std::vector<double> sizes;
+  for (double bytes = 8; bytes <= 16e9; bytes *= 8) sizes.push_back(bytes);
+  const auto rows = planted(truth, {1, 2, 4}, sizes);
+  const Fit fit = fit_selection(rows, start(), Selection::nccl);
+  CHECK((fit.fits_gpu_latency && fit.fits_nic_latency && !fit.fits_penalty));
+  CHECK(fit.worst < 1e-2);
+  CHECK(fit.cluster.gpu_link.latency.value == Approx(2.3e-5).epsilon(2e-2));
+  CHECK(fit.cluster.nic.latency.value == Approx(4.2e-5).epsilon(2e-2));
+  CHECK(fit.cluster.gpu_link.effective.value == Approx(13e9).epsilon(1e-2));
+  CHECK(fit.cluster.nic.effective.value == Approx(0.37e9).epsilon(1e-2));
+  // Without small sizes, the GPU link keeps the latency of the start
+  const Fit large = fit_selection(planted(truth, {1, 2, 4}, {1e8, 1e9}), start(), Selection::nccl);
+  CHECK_FALSE((large.fits_gpu_latency || large.fits_nic_latency));
+  CHECK(large.cluster.gpu_link.latency == start().gpu_link.latency);
 }
 
 TEST_CASE("a calibration keeps the choice of its start unless another one is clearly better") {

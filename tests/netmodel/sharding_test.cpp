@@ -53,6 +53,28 @@ TEST_CASE("sharding: the exchanges of every stage, without overlap") {
   CHECK(communication(Sharding::zero3) == Approx(4 * (2 * gather + reduce)));
 }
 
+TEST_CASE("sharding: ZeRO++ gathers int8 weights between nodes, and its gradients travel as int4 in two hops") {
+  const Fabric fabric(find_cluster("dgx-h100"), 32);
+  const StepEstimate estimate = step(fabric, Sharding::zeropp, Overlap::none);
+  const auto scoped = [&](Collective collective, double payload, Scope scope) {
+    return price(collective, Bytes(payload), fabric, LinkLoad(), scope).estimate.total.value;
+  };
+  const double per_batch = seconds(Collective::all_gather, 1.0 * kParameters / 32, fabric) +
+                           scoped(Collective::all_gather, 2.0 * kParameters / 8, Scope::local) +
+                           scoped(Collective::all_to_all, 0.5 * kParameters, Scope::local) +
+                           scoped(Collective::all_to_all, 0.5 * kParameters / 8, Scope::rail);
+  CHECK(estimate.all_communication.value == Approx(4 * per_batch));
+  // Per element: 3/32 + 3 + 2/8 for the weights, 2.5 + (0.5 + 2/8) + 2.5/8 + (0.5 + 2/32) for the gradients
+  CHECK(estimate.codec.value == Approx(4 * 7.46875 * kParameters / 2.6e12));
+  CHECK(estimate.optimizer.value == Approx(0.0005));
+  // What leaves a node: with ZeRO-3 three times 2 bytes of each element but those of its own, on one eighth of which
+  // each rail sends; with ZeRO++ int8 weights once, and int4 gradients once
+  const StepEstimate third = step(fabric, Sharding::zero3, Overlap::none);
+  CHECK(third.exchange.nic_bytes.value == Approx(4 * 3 * 2.0 * kParameters * 31 / 32));
+  CHECK(estimate.exchange.nic_bytes.value == Approx(4 * (1.0 * kParameters * 31 / 32 + 0.5 * kParameters * 3 / 4)));
+  CHECK(step(fabric, Sharding::zeropp, Overlap::buckets).step <= estimate.step);
+}
+
 TEST_CASE("sharding: gathered weights hide behind both passes of FSDP, and with ZeRO-1 follow the update") {
   const Fabric fabric(find_cluster("dgx-h100"), 32);
   const double gather = seconds(Collective::all_gather, 2.0 * kParameters / 32, fabric);
@@ -94,6 +116,8 @@ TEST_CASE("sharding: the memory of a GPU falls by stage, and with error feedback
   CHECK(total(Sharding::zero1) == Approx(4e9 + 0.75e9 + 3e9));
   CHECK(total(Sharding::zero2) == Approx(2e9 + 0.875e9 + 3e9));
   CHECK(total(Sharding::zero3) == Approx(1e9 + 3e9));
+  CHECK(total(Sharding::zeropp) == Approx(1e9 + 2e9 / 8 + 3e9));
+  CHECK(total(Sharding::zeropp, true) == Approx(16e9 + 4e9 + 0.25e9 + 3e9));
   CHECK(total(Sharding::zero3, true) == Approx(16e9 + 4e9 + 0.25e9 + 3e9));
   CHECK(memory_of(workload, 10, false, fabric, Sharding::none).fits());
   CHECK_FALSE(memory_of(workload, 300, false, fabric, Sharding::none).fits());
