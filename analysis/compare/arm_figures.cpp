@@ -128,6 +128,17 @@ std::vector<LossCurve> curves_of(const std::vector<TimedRun>& all, const std::ve
   return curves;
 }
 
+RunCurve curve_of(const TimedRun& run, const std::vector<NamedAxis>& axes) {
+  RunCurve curve{.seed = run.run->summary.seed, .outcome = run.outcome, .losses = {}, .x = {}};
+  curve.x.resize(axes.size());
+  for (const sim::EvaluationRow& row : run.run->evaluations) {
+    if (!std::isfinite(row.loss)) continue;
+    curve.losses.push_back(row.loss);
+    for (std::size_t a = 0; a < axes.size(); ++a) curve.x[a].push_back(axes[a].value(run, row));
+  }
+  return curve;
+}
+
 /// Returns where a run reached the target on one axis; NaN: not reached.
 double reached_along(const NamedAxis& axis, const TimedRun& run, double target) {
   std::vector<double> x, losses;
@@ -208,6 +219,7 @@ ArmFigures figures_of(const Arm& arm, const Pricing& pricing) {
   }
   for (const TimedRun& run : runs) figures.times.push_back(times_of(run, clusters));
   figures.curves = curves_of(runs, axes);
+  for (const TimedRun& run : runs) figures.run_curves.push_back(curve_of(run, axes));
   figures.to_target = cost_of(runs, pricing.target, axes);
   return figures;
 }

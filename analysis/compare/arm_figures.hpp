@@ -26,6 +26,14 @@ struct LossCurve {
   std::vector<Point> points;
 };
 
+/// The evaluations of one run that have a finite loss, with their places on every axis.
+struct RunCurve {
+  std::uint32_t seed = 0;
+  Outcome outcome = Outcome::finished;
+  std::vector<double> losses;
+  std::vector<std::vector<double>> x;  ///< [axis][evaluation], the axes in the order of ArmFigures::curves
+};
+
 /// Seconds on one cluster, estimated by the Timeline of each run, over the seeds.
 struct ClusterSeconds {
   std::string cluster;
@@ -64,6 +72,7 @@ struct ArmFigures {
   std::vector<ClusterSeconds> seconds;       ///< time of the run on each cluster
   std::vector<RunTimes> times;               ///< times of every run, in the order of the arm's runs
   std::vector<LossCurve> curves;             ///< curves against steps, samples and bytes, then seconds on each cluster
+  std::vector<RunCurve> run_curves;          ///< curves of the single runs, in the order of the arm's runs
   TargetCost to_target;
 };
 

@@ -64,11 +64,16 @@ void write_data(const Plot& plot, std::ostringstream& script) {
   }
 }
 
-/// With bands, the curves alone set the visible range: over few seeds a band can be many times as wide.
+/// With bands, the curves alone set the visible range: over few seeds a band can be many times as wide. So do, with
+/// curves that set no range, the others, if there are any.
 void write_range(const Plot& plot, std::ostringstream& script) {
-  if (std::ranges::none_of(plot.curves, [](const Curve& curve) { return has_band(curve); })) return;
+  const auto sets = [](const Curve& curve) { return curve.sets_range && has_points(curve); };
+  const bool some = std::ranges::any_of(plot.curves, sets), all = std::ranges::all_of(plot.curves, sets);
+  const bool bands = std::ranges::any_of(plot.curves, [](const Curve& curve) { return has_band(curve); });
+  if (!bands && (all || !some)) return;
   double least = std::numeric_limits<double>::infinity(), most = -least;
   for (const Curve& curve : plot.curves) {
+    if (some && !curve.sets_range) continue;
     for (const double y : curve.y) {
       if (!std::isfinite(y)) continue;
       least = std::min(least, y);
@@ -76,7 +81,8 @@ void write_range(const Plot& plot, std::ostringstream& script) {
     }
   }
   const double margin = most > least ? 0.1 * (most - least) : 1;
-  script << "set yrange [" << least - margin << ":" << most + margin << "]\n";
+  const double low = plot.log_y ? least / 1.2 : least - margin, high = plot.log_y ? most * 1.2 : most + margin;
+  script << "set yrange [" << low << ":" << high << "]\n";
 }
 
 void write_frame(const Plot& plot, std::ostringstream& script) {

@@ -7,23 +7,38 @@
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/report/report.hpp"
+#include "experiments/output/comparison_output.hpp"
+#include "experiments/report/page.hpp"
 #include "experiments/study/prices.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 struct Options : CommandInput {
-  std::string out, baseline;
+  std::string out, baseline, title;
+  std::vector<std::string> arms;
   std::optional<double> margin;
-  bool overwrite = false, csv = false, png = false;
+  bool overwrite = false, csv = false, png = false, best = false, json = false;
 };
+
+/// Names of arms may contain commas: "adam, lr 0.01".
+Option<Options> arms_row() {
+  return {"arms", "arms to report on, e.g. adam,onebit-adam; separate them by ; if a name has a comma; not given: all",
+          [](Options& options, const std::string& text) {
+            options.arms = split(text, text.find(';') == std::string::npos ? ',' : ';');
+          },
+          [](const Options& options) { return join(options.arms, ";"); }};
+}
 
 std::vector<Option<Options>> rows() {
   return {
       field<Options>("out", "file for the page, or with --csv for the table", ONEBIT_PLACE(out)),
       field<Options>("baseline", "arm that the others are compared with; not given: each arm's parent",
                      ONEBIT_PLACE(baseline)),
+      arms_row(),
+      flag<Options>("best", "report only on the best learning rate of each arm", ONEBIT_PLACE(best)),
+      field<Options>("title", "title of the page; not given: made from arms, model and data", ONEBIT_PLACE(title)),
+      json_row<Options>(),
       margin_row<Options>("relative difference of final losses within which arms are equivalent", ONEBIT_PLACE(margin)),
       flag<Options>("csv", "write the curves as one comma-separated table", ONEBIT_PLACE(csv)),
       flag<Options>("png", "also write the pictures as SVG and PNG files next to the page", ONEBIT_PLACE(png)),
@@ -31,6 +46,7 @@ std::vector<Option<Options>> rows() {
 }
 
 void check_output(const Options& options) {
+  if (options.out.empty() && options.json) return;
   if (options.out.empty()) throw ConfigError("no output named", "report", "onebit report LOGS... -o report.html");
   files::check_output(options.out, options.overwrite);
 }
@@ -62,24 +78,15 @@ std::vector<std::string> draw_files(const std::vector<Figure>& figures, const st
   return files;
 }
 
-int write_report(const Options& options) {
-  check_output(options);
-  if (options.arguments.empty()) throw ConfigError("no log named", "report", "onebit report LOGS... -o report.html");
-  const PriceConfig price = price_config_of(options.price);
-  ReportRequest request{.comparison = {.baseline = options.baseline,
-                                       .margin = options.margin.value_or(analysis::default_margin),
-                                       .target = price.target,
-                                       .clusters = clusters_of(price),
-                                       .rules = rules_of(price)},
-                        .variance = {}};
-  const Report report = make_report(options.arguments, request, *netmodel::make_cost_model(price.cost_model));
-  const std::vector<Figure> figures = figures_of(report);
+/// Writes the page or the table, and the pictures. Returns the names of the files.
+std::vector<std::string> write_files(const Report& report, const Options& options) {
+  const std::vector<Figure> figures = options.csv && !options.png ? std::vector<Figure>() : figures_of(report);
   if (options.png) check_pictures(figures, options);
   std::ostringstream text;
   if (options.csv) {
     write_csv(report, text);
   } else {
-    text << html_of(report, figures);
+    text << html_of(report, figures, options.title);
   }
   files::write(options.out, text.str());
   std::vector<std::string> files = {options.out};
@@ -87,7 +94,28 @@ int write_report(const Options& options) {
     const std::vector<std::string> drawn = draw_files(figures, options.out);
     files.insert(files.end(), drawn.begin(), drawn.end());
   }
-  for (const std::string& file : files) std::cout << file << "\n";
+  return files;
+}
+
+int write_report(const Options& options) {
+  check_output(options);
+  if (options.arguments.empty()) throw ConfigError("no log named", "report", "onebit report LOGS... -o report.html");
+  const PriceConfig price = price_config_of(options.price);
+  ReportRequest request{.arms = options.arms,
+                        .best = options.best,
+                        .comparison = {.baseline = options.baseline,
+                                       .margin = options.margin.value_or(analysis::default_margin),
+                                       .target = price.target,
+                                       .clusters = clusters_of(price),
+                                       .rules = rules_of(price)},
+                        .variance = {}};
+  const Report report = make_report(options.arguments, request, *netmodel::make_cost_model(price.cost_model));
+  if (!options.out.empty()) {
+    for (const std::string& file : write_files(report, options)) {
+      if (!options.json) std::cout << file << "\n";
+    }
+  }
+  if (options.json) std::cout << to_json(report.comparison).text() << "\n";
   for (const std::string& reason : report.left_out) warn("left out: " + reason);
   return kExitDone;
 }

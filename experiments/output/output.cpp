@@ -87,6 +87,12 @@ Json Json::boolean(bool value) {
   return json;
 }
 
+Json Json::rounded(double value, int digits) {
+  Json json;
+  json.text_ = std::isfinite(value) ? number(value, digits) : "null";
+  return json;
+}
+
 Json::Json(const std::string& text) : text_(escaped(text)) {}
 Json::Json(double value) : text_(std::isfinite(value) ? number(value, 17) : "null") {}
 Json::Json(long value) : text_(std::to_string(value)) {}

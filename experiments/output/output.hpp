@@ -36,6 +36,8 @@ class Json {
   static Json object(const std::vector<std::pair<std::string, Json>>& members);
   static Json array(const std::vector<Json>& items);
   static Json boolean(bool value);
+  /// Returns a number with that many significant digits; null where it is not finite.
+  static Json rounded(double value, int digits);
   /// Returns the object with one more member.
   Json with(const std::string& key, const Json& value) const;
   Json(const std::string& text);                       // NOLINT(google-explicit-constructor): values read like literals

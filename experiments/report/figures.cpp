@@ -4,16 +4,16 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 #include <set>
 
-#include "analysis/compare/arm_names.hpp"
+#include "experiments/report/varied.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-analysis::Curve curve_of(const std::string& label, const analysis::LossCurve& curve) {
-  analysis::Curve result{.label = label, .x = {}, .y = {}};
+analysis::Curve curve_of(const analysis::ArmFigures& arm, const analysis::LossCurve& curve) {
+  const std::string diverged = arm.diverged > 0 ? " (" + std::to_string(arm.diverged) + " diverged)" : "";
+  analysis::Curve result{.label = arm.name + diverged, .x = {}, .y = {}, .sets_range = arm.finished > 0};
   for (const analysis::LossCurve::Point& point : curve.points) {
     result.x.push_back(point.x);
     result.y.push_back(point.loss.mean);
@@ -47,28 +47,6 @@ Figure empty_loss_figure(const analysis::LossCurve& curve) {
   return figure;
 }
 
-/// Orders numbers by size, before words.
-bool before(const std::string& a, const std::string& b) {
-  const double x = analysis::number_in(a), y = analysis::number_in(b);
-  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) == std::isnan(y) ? a < b : std::isnan(y);
-  return x < y;
-}
-
-/// Returns the values of every option that is not the same in all arms.
-std::map<std::string, std::vector<std::string>> varied(std::span<const analysis::Arm> arms) {
-  std::map<std::string, std::set<std::string>> values;
-  for (const analysis::Arm& arm : arms) {
-    for (const auto& [option, value] : arm.options) values[option].insert(value);
-  }
-  std::map<std::string, std::vector<std::string>> result;
-  for (const auto& [option, set] : values) {
-    if (set.size() < 2) continue;
-    result[option].assign(set.begin(), set.end());
-    std::ranges::sort(result[option], before);
-  }
-  return result;
-}
-
 /// Whether a step takes more samples in some arms than in others.
 bool batches_differ(const analysis::Comparison& comparison) {
   std::set<double> samples;
@@ -81,14 +59,15 @@ bool batches_differ(const analysis::Comparison& comparison) {
 
 }  // namespace
 
-std::vector<Figure> loss_figures(const analysis::Comparison& comparison) {
+std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::span<const std::string> arms) {
   std::vector<Figure> figures;
   const std::size_t curves = comparison.arms.front().curves.size();
   for (std::size_t c = 0; c < curves; ++c) {
     Figure figure = empty_loss_figure(comparison.arms.front().curves[c]);
     if (figure.name == "loss-samples" && !batches_differ(comparison)) continue;  // it would repeat the steps
     for (const analysis::ArmFigures& arm : comparison.arms) {
-      figure.plot.curves.push_back(curve_of(arm.name, arm.curves[c]));
+      if (std::ranges::find(arms, arm.name) == arms.end()) continue;
+      figure.plot.curves.push_back(curve_of(arm, arm.curves[c]));
     }
     figures.push_back(std::move(figure));
   }
@@ -187,26 +166,24 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
 }
 
 std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const analysis::Comparison& comparison) {
-  const auto options = varied(arms);
+  const std::vector<VariedOption> options = varied(arms);
   if (options.size() != 2) return {};
-  const auto& [row_option, row_values] = *options.begin();
-  const auto& [column_option, column_values] = *std::next(options.begin());
+  const VariedOption &rows = options.front(), &columns = options.back();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Figure figure{.name = "sweep", .caption = "Mean final loss; a blank cell was not run, or diverged."};
-  figure.map = {.title = "Final loss over " + row_option + " (rows) and " + column_option,
-                .x_label = column_option,
-                .rows = row_values,
-                .columns = column_values,
-                .values = std::vector(row_values.size(), std::vector(column_values.size(), nan)),
+  figure.map = {.title = "Final loss over " + rows.name + " (rows) and " + columns.name,
+                .x_label = columns.name,
+                .rows = rows.values,
+                .columns = columns.values,
+                .values = std::vector(rows.values.size(), std::vector(columns.values.size(), nan)),
                 .value_label = "final loss"};
   for (std::size_t a = 0; a < arms.size(); ++a) {
-    const auto place = [&](const std::vector<std::string>& values, const std::string& option) {
-      const auto found = arms[a].options.find(option);
-      const std::string value = found == arms[a].options.end() ? "" : found->second;
-      return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
+    const auto place = [&](const VariedOption& option) {
+      return static_cast<std::size_t>(std::ranges::find(option.values, value_of(arms[a], option.name)) -
+                                      option.values.begin());
     };
-    const std::size_t row = place(row_values, row_option), column = place(column_values, column_option);
-    if (row < row_values.size() && column < column_values.size())
+    const std::size_t row = place(rows), column = place(columns);
+    if (row < rows.values.size() && column < columns.values.size())
       figure.map.values[row][column] = comparison.arms[a].final_loss.mean;
   }
   return {figure};

@@ -1,27 +1,9 @@
 #include "experiments/report/html.hpp"
 
+#include "experiments/report/assets.hpp"
+
 namespace onebit::experiments::html {
 namespace {
-
-constexpr const char* kStyle = R"(
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 64rem; margin: 0 auto; padding: 1rem; overflow-wrap: break-word; }
-h1 { font-size: 1.6rem; margin: 0 0 .5rem; }
-h2 { font-size: 1.25rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #bbb; }
-h3 { font-size: 1.05rem; margin: 1.4rem 0 .4rem; }
-p, ul { margin: .4rem 0; }
-.scroll { overflow-x: auto; margin: .6rem 0; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .6rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; vertical-align: top; }
-th.text, td.text { text-align: left; }
-thead th { border-bottom: 2px solid #888; }
-tbody tr:nth-child(even) { background: #f6f6f6; }
-figure { margin: 1rem 0; break-inside: avoid; }
-figure svg { max-width: 100%; height: auto; display: block; }
-figcaption { font-size: .85rem; color: #444; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f3f3f3; padding: .6rem; font-size: .8rem; }
-@media print { body { max-width: none; padding: 0; font-size: 11px; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; } tr { break-inside: avoid; } }
-)";
 
 std::string element(const std::string& tag, const std::string& inner) {
   return "<" + tag + ">" + inner + "</" + tag.substr(0, tag.find(' ')) + ">\n";
@@ -65,12 +47,17 @@ std::string text(const std::string& plain) {
   return escaped;
 }
 
+std::string counted(Index count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string heading(int level, const std::string& plain) {
   return element(std::string("h").append(std::to_string(level)), text(plain));
 }
 
-std::string paragraph(const std::string& plain) {
-  return element("p", text(plain));
+std::string paragraph(const std::string& plain, const std::string& style) {
+  if (plain.empty()) return "";
+  return element(style.empty() ? "p" : "p class=\"" + style + "\"", text(plain));
 }
 
 std::string list(const std::vector<std::string>& items) {
@@ -97,10 +84,17 @@ std::string figure(const std::string& svg, const std::string& caption) {
   return element("figure", "\n" + svg + "\n" + element("figcaption", text(caption)));
 }
 
+std::string details(const std::string& summary, const std::string& remark, const std::string& body) {
+  if (body.empty()) return "";
+  const std::string small = remark.empty() ? "" : "<small>" + text(remark) + "</small>";
+  return element("details", "\n<summary>" + text(summary) + small + "</summary>\n" + body);
+}
+
 std::string page(const std::string& title, const std::string& body) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
-         element("title", text(title)) + element("style", kStyle) + "</head>\n<body>\n" + body + "</body>\n</html>\n";
+         element("title", text(title)) + element("style", std::string("\n").append(assets::style)) +
+         "</head>\n<body>\n" + body + "</body>\n</html>\n";
 }
 
 }  // namespace onebit::experiments::html

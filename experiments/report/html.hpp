@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "device/base/types.hpp"
 #include "experiments/output/output.hpp"
 
 namespace onebit::experiments::html {
@@ -11,8 +12,12 @@ namespace onebit::experiments::html {
 /// Returns a text that is printable(), except for line ends, and escapes characters that are special in HTML.
 std::string text(const std::string& plain);
 
+/// Returns "1 log", "2 logs".
+std::string counted(Index count, const std::string& noun);
+
 std::string heading(int level, const std::string& plain);
-std::string paragraph(const std::string& plain);
+/// Returns a paragraph, of a class of the style if one is given; empty for an empty text.
+std::string paragraph(const std::string& plain, const std::string& style = "");
 std::string list(const std::vector<std::string>& items);
 /// Returns text in a fixed-width font that keeps its line breaks.
 std::string preformatted(const std::string& plain);
@@ -20,6 +25,9 @@ std::string preformatted(const std::string& plain);
 std::string table(const Table& table);
 /// Returns an <svg> element with a caption; empty if there is no picture.
 std::string figure(const std::string& svg, const std::string& caption);
+
+/// Returns a part that is closed until the reader opens it: a summary with a remark, and a body. Empty without a body.
+std::string details(const std::string& summary, const std::string& remark, const std::string& body);
 
 /// Returns the whole document.
 std::string page(const std::string& title, const std::string& body);

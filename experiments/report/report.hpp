@@ -14,6 +14,8 @@
 namespace onebit::experiments {
 
 struct ReportRequest {
+  std::vector<std::string> arms = {};  ///< arms to report on, by their names or those of their grids; empty: all
+  bool best = false;                   ///< whether to report only on the arms at the best rate of their grid
   analysis::ComparisonRequest comparison;
   analysis::VarianceOptions variance;
 };
@@ -24,7 +26,8 @@ struct Report {
   std::vector<std::string> left_out;  ///< unusable logs, one line for each
   std::vector<std::string> problems;  ///< problems of single runs, one line each
   analysis::Comparison comparison;
-  /// Views of one run of each arm, the first that finished. Arms without a variance are left out.
+  std::vector<std::string> shown;  ///< arms of the figures and views: those at the best rates, and those requested
+  /// Views of one run of each shown arm, the first that finished. Arms without a variance are left out.
   std::vector<std::string> variance_arms;
   std::vector<analysis::VarianceView> variances;
   std::vector<std::optional<analysis::StepSizes>> step_sizes;  ///< step sizes, one entry per element of variances
@@ -35,14 +38,19 @@ struct Report {
   std::vector<std::string> without_theory;  ///< probed runs without such a view, one line each with the reason
 };
 
-/// Reads logs into a report. Throws what read_logs and compare throw.
+/// Returns the run that represents an arm in views of a single log.
+const analysis::Run& example_of(const analysis::Arm& arm);
+
+/// Reads logs into a report. Throws what read_logs and compare throw, and ConfigError for a requested arm that does not
+/// exist.
 Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
                    const netmodel::CostModel& model);
 
 std::vector<Figure> figures_of(const Report& report);
 
-/// Returns the document with its figures (figures_of). Without gnuplot the page says that it has no pictures.
-std::string html_of(const Report& report, const std::vector<Figure>& figures);
+/// Returns the beginning of the names of an arm's figures in a part of the page. It uses the arm's number, because one
+/// arm's name may be the beginning of another's.
+std::string numbered(const std::string& part, std::size_t arm);
 
 /// Writes one row per evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy.
 void write_csv(const Report& report, std::ostream& out);

@@ -72,11 +72,17 @@ Index last_step(const sim::LogReader& log) {
 
 }  // namespace
 
-std::string command_to_resume(const sim::LogReader& log) {
-  const std::optional<Settings> settings = settings_of(log.header());
+std::string command_to_repeat(const sim::LogHeader& header) {
+  const std::optional<Settings> settings = settings_of(header);
   if (!settings) return "";
   std::string command = "onebit run";
   for (const auto& [name, value] : *settings) command += " --" + name + " " + quoted(value);
+  return command;
+}
+
+std::string command_to_resume(const sim::LogReader& log) {
+  std::string command = command_to_repeat(log.header());
+  if (command.empty()) return "";
   command += " -o " + quoted(log.path());
   const std::string weights = weights_out(log.header().command_line);
   if (!weights.empty()) command += " --weights-out " + quoted(weights);

@@ -8,6 +8,10 @@
 
 namespace onebit::experiments {
 
+/// Returns the command "onebit run ..." that trains the run of a log once more, quoted for a shell, without an output
+/// and with the fewest options. Empty if this version of the program cannot express the log's options.
+std::string command_to_repeat(const sim::LogHeader& header);
+
 /// Returns the command that continues the run of a log, quoted for a shell. It gives every option that would otherwise
 /// have a different value from the log's. Empty if this version of the program cannot express the log's options.
 std::string command_to_resume(const sim::LogReader& log);

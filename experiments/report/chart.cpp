@@ -1,0 +1,164 @@
+#include "experiments/report/chart.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/output/output.hpp"
+#include "experiments/report/assets.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::ArmFigures;
+using analysis::LossCurve;
+
+/// Largest number of points of a curve in the page.
+constexpr std::size_t kMostPoints = 400;
+
+/// Returns at most kMostPoints of `count` indices, evenly spread, the first and the last among them.
+std::vector<std::size_t> thinned(std::size_t count) {
+  std::vector<std::size_t> indices;
+  const std::size_t shown = std::min(count, kMostPoints);
+  for (std::size_t i = 0; i < shown; ++i) indices.push_back(shown == 1 ? 0 : i * (count - 1) / (shown - 1));
+  return indices;
+}
+
+/// Returns value(i) for each index, as an array, with as many digits as can be seen.
+template <class Value>
+Json numbers(const std::vector<std::size_t>& indices, const Value& value) {
+  std::vector<Json> items;
+  for (const std::size_t i : indices) items.push_back(Json::rounded(value(i), 6));
+  return Json::array(items);
+}
+
+Json axis_json(const LossCurve& curve) {
+  switch (curve.axis) {
+    case analysis::Axis::steps:
+      return Json::object({{"kind", "steps"}, {"label", "step"}});
+    case analysis::Axis::samples:
+      return Json::object({{"kind", "samples"}, {"label", "training samples"}});
+    case analysis::Axis::bytes:
+      return Json::object({{"kind", "bytes"}, {"label", "bytes sent per worker"}});
+    case analysis::Axis::seconds:
+      break;
+  }
+  return Json::object({{"kind", "seconds"}, {"label", "estimated seconds on " + curve.cluster}});
+}
+
+Json run_json(const analysis::RunCurve& run) {
+  const std::vector<std::size_t> points = thinned(run.losses.size());
+  std::vector<Json> axes;
+  for (const std::vector<double>& x : run.x) axes.push_back(numbers(points, [&](std::size_t i) { return x[i]; }));
+  return Json::object({{"seed", static_cast<long>(run.seed)},
+                       {"loss", numbers(points, [&](std::size_t i) { return run.losses[i]; })},
+                       {"x", Json::array(axes)}});
+}
+
+/// How an arm is drawn: arms of one grid share a colour, its rates differ in their dashes.
+struct Look {
+  std::size_t colour = 0, dash = 0;
+  bool best = false;
+};
+
+std::vector<Look> looks_of(const analysis::Comparison& comparison, std::span<const std::string> shown) {
+  std::vector<Look> looks(comparison.arms.size());
+  for (std::size_t g = 0; g < comparison.grids.size(); ++g) {
+    const analysis::RateGrid& grid = comparison.grids[g];
+    for (std::size_t i = 0; i < grid.arms.size(); ++i) {
+      const bool is_best = std::ranges::find(shown, comparison.arms[grid.arms[i]].name) != shown.end();
+      looks[grid.arms[i]] = {g, grid.best == i || grid.arms.size() == 1 ? 0 : i + 1, is_best};
+    }
+  }
+  return looks;
+}
+
+Json arm_json(const ArmFigures& arm, const Look& look) {
+  const std::vector<LossCurve::Point>& shown = arm.curves.front().points;
+  const std::vector<std::size_t> points = thinned(shown.size());
+  std::vector<Json> axes, runs;
+  for (const LossCurve& curve : arm.curves) {
+    axes.push_back(numbers(points, [&](std::size_t i) { return curve.points[i].x; }));
+  }
+  for (const analysis::RunCurve& run : arm.run_curves) runs.push_back(run_json(run));
+  return Json::object({{"name", arm.name},
+                       {"best", Json::boolean(look.best)},
+                       {"colour", static_cast<long>(look.colour)},
+                       {"dash", static_cast<long>(look.dash)},
+                       {"finished", arm.finished},
+                       {"diverged", arm.diverged},
+                       {"mean", numbers(points, [&](std::size_t i) { return shown[i].loss.mean; })},
+                       {"half", numbers(points, [&](std::size_t i) { return shown[i].loss.half_width; })},
+                       {"x", Json::array(axes)},
+                       {"runs", Json::array(runs)}});
+}
+
+/// Returns the axis that is shown first: seconds on the first cluster, or else bytes.
+long first_axis(const ArmFigures& arm) {
+  const auto seconds = std::ranges::find(arm.curves, analysis::Axis::seconds, &LossCurve::axis);
+  const auto shown =
+      seconds == arm.curves.end() ? std::ranges::find(arm.curves, analysis::Axis::bytes, &LossCurve::axis) : seconds;
+  return shown == arm.curves.end() ? 0 : shown - arm.curves.begin();
+}
+
+Json data_of(const analysis::Comparison& comparison, std::span<const std::string> shown) {
+  const std::vector<Look> looks = looks_of(comparison, shown);
+  std::vector<Json> axes, arms;
+  for (const LossCurve& curve : comparison.arms.front().curves) axes.push_back(axis_json(curve));
+  for (std::size_t a = 0; a < comparison.arms.size(); ++a) arms.push_back(arm_json(comparison.arms[a], looks[a]));
+  return Json::object(
+      {{"axis", first_axis(comparison.arms.front())}, {"axes", Json::array(axes)}, {"arms", Json::array(arms)}});
+}
+
+/// Returns a JSON text that can stand in a script element: no "</script" or "<!--" ends or changes it.
+std::string inside_script(std::string json) {
+  for (std::size_t at = json.find('<'); at != std::string::npos; at = json.find('<', at))
+    json.replace(at, 1, "\\u003c");
+  return json;
+}
+
+/// Returns the library without the address of its source map, which a browser would look for.
+std::string_view without_map(std::string_view text, std::string_view comment) {
+  return text.substr(0, text.rfind(comment));
+}
+
+constexpr const char* kControls = R"(<section id="chart">
+<div class="controls">
+<label>against <select id="axis"></select></label>
+<label><input type="checkbox" id="log-x"> log x</label>
+<label><input type="checkbox" id="log-y"> log y</label>
+<label><input type="checkbox" id="end-only"> last half only</label>
+<label><input type="checkbox" id="seeds"> single seeds</label>
+<button id="reset" title="or a double click in the chart">reset zoom</button>
+<button id="theme">light or dark</button>
+</div>
+<div id="chart-box"></div>
+<div id="chart-legend"></div>
+<div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
+<div id="arms"></div>
+<p class="facts">Drag to zoom, double click to reset. Bands: 95% interval of the mean over seeds (Student's t). Arms that finished set the range of the axes.</p>
+</section>
+)";
+
+}  // namespace
+
+std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
+  std::vector<std::string> best, all;
+  for (const analysis::RateGrid& grid : comparison.grids) {
+    if (grid.best) best.push_back(comparison.arms[grid.arms[*grid.best]].name);
+  }
+  for (const ArmFigures& arm : comparison.arms) all.push_back(arm.name);
+  return best.empty() ? all : best;
+}
+
+std::string chart_html(const analysis::Comparison& comparison, std::span<const std::string> shown) {
+  if (assets::library.empty()) return "";
+  std::string html = kControls;
+  html.append("<style>").append(without_map(assets::library_style, "/*# sourceMap")).append("</style>\n");
+  html.append("<script>\n/*\n").append(assets::licence).append("*/\n");
+  html.append(without_map(assets::library, "//# sourceMap")).append("</script>\n");
+  html.append("<script type=\"application/json\" id=\"curves\">");
+  html.append(inside_script(data_of(comparison, shown).text())).append("</script>\n");
+  return html.append("<script>\n").append(assets::script).append("</script>\n");
+}
+
+}  // namespace onebit::experiments

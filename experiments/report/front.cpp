@@ -1,0 +1,222 @@
+#include "experiments/report/front.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/log/log_options.hpp"
+#include "experiments/output/comparison_output.hpp"
+#include "experiments/output/interval_output.hpp"
+#include "experiments/report/chart.hpp"
+#include "experiments/report/html.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::ArmFigures;
+using analysis::Comparison;
+using analysis::Judgement;
+using analysis::Verdict;
+
+/// Returns the distinct values of a text over all runs, in order of appearance, at most four of them.
+template <class Text>
+std::string values_of(const Report& report, const Text& text) {
+  constexpr std::size_t most = 4;
+  std::vector<std::string> values;
+  for (const analysis::Arm& arm : report.arms) {
+    for (const analysis::Run& run : arm.runs) {
+      const std::string value = text(run);
+      if (!value.empty() && std::ranges::find(values, value) == values.end()) values.push_back(value);
+    }
+  }
+  if (values.size() > most) {
+    const std::string more = std::to_string(values.size() - most) + " more";
+    values.resize(most);
+    values.push_back(more);
+  }
+  return join(values, ", ");
+}
+
+std::string option_values(const Report& report, const std::string& option) {
+  return values_of(report,
+                   [&](const analysis::Run& run) { return analysis::option_of(run.header, option).value_or(""); });
+}
+
+/// Returns "a, b and c".
+std::string enumerated(const std::vector<std::string>& words) {
+  if (words.size() < 2) return join(words, "");
+  return join({words.begin(), words.end() - 1}, ", ").append(" and ").append(words.back());
+}
+
+std::vector<std::string> grid_names(const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const analysis::RateGrid& grid : comparison.grids) names.push_back(grid.name);
+  return names;
+}
+
+/// Returns the facts in one line: parts without a value are left out.
+std::string facts_of(const Report& report) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& before, const std::string& values, const std::string& after) {
+    if (!values.empty()) parts.push_back(before + values + after);
+  };
+  std::size_t runs = 0;
+  for (const analysis::Arm& arm : report.arms) runs += arm.runs.size();
+  add("model ", option_values(report, "model"), "");
+  add("data ", option_values(report, "data"), "");
+  add("", option_values(report, "workers"), " workers");
+  add("batch ", option_values(report, "batch"), " per worker");
+  add("", option_values(report, "steps"), " steps");
+  add("schedule ", option_values(report, "schedule"), "");
+  add("",
+      html::counted(static_cast<Index>(report.arms.size()), "arm") + ", " +
+          html::counted(static_cast<Index>(runs), "run"),
+      "");
+  add("", values_of(report, [](const analysis::Run& run) { return run.header.created_utc.substr(0, 10); }), "");
+  add("onebit ",
+      values_of(
+          report,
+          [](const analysis::Run& run) { return run.header.program_version + " (" + run.header.git_commit + ")"; }),
+      "");
+  return join(parts, " · ");
+}
+
+bool several_rates(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.rates.tried.size() > 1; });
+}
+
+const ArmFigures& figures_of(const Comparison& comparison, const std::string& name) {
+  return *std::ranges::find(comparison.arms, name, &ArmFigures::name);
+}
+
+/// Returns the name of an arm at the best rate of its grid: that of the grid, because it needs no rate.
+std::string name_at_best(const Comparison& comparison, const std::string& arm) {
+  const auto index = static_cast<std::size_t>(&figures_of(comparison, arm) - comparison.arms.data());
+  const auto grid = std::ranges::find_if(comparison.grids, [&](const analysis::RateGrid& each) {
+    return std::ranges::find(each.arms, index) != each.arms.end();
+  });
+  return grid == comparison.grids.end() ? arm : grid->name;
+}
+
+std::string question_of(const Comparison& comparison) {
+  if (comparison.verdicts.empty()) return "How far does each arm get, and what does it send?";
+  std::vector<std::string> arms;
+  std::set<std::string> baselines;
+  for (const Verdict& verdict : comparison.verdicts) {
+    arms.push_back(name_at_best(comparison, verdict.arm));
+    baselines.insert(name_at_best(comparison, verdict.baseline));
+  }
+  const std::string rates = several_rates(comparison) ? ", each at its best learning rate" : "";
+  return "Does " + enumerated(arms) + " end at the same loss as " + enumerated({baselines.begin(), baselines.end()}) +
+         rates + ", and what does it send?";
+}
+
+std::string interval_of(const Verdict& verdict) {
+  const analysis::Interval& shift = verdict.difference.relative;
+  const auto with_sign = [](double share) { return (share < 0 ? "" : "+") + number(100 * share, 3) + "%"; };
+  return with_sign(shift.mean - shift.half_width) + " to " + with_sign(shift.mean + shift.half_width);
+}
+
+/// Returns the judgement without its evidence: "b ends at a lower loss than a (-3% to -1%)".
+std::string judgement_text(const Comparison& comparison, const Verdict& verdict) {
+  const std::string arm = name_at_best(comparison, verdict.arm), baseline = name_at_best(comparison, verdict.baseline);
+  const std::string pair = arm + " against " + baseline;
+  switch (verdict.judgement) {
+    case Judgement::equivalent:
+      return arm + " ends at the same loss as " + baseline + ", within ±" + percent_text(verdict.criterion.margin);
+    case Judgement::better:
+    case Judgement::worse:
+      return arm + " ends at a " + (verdict.judgement == Judgement::better ? "lower" : "higher") + " loss than " +
+             baseline + " (" + interval_of(verdict) + ")";
+    case Judgement::not_resolved:
+      return pair + ": the seeds do not decide (" + interval_of(verdict) + "; about " +
+             std::to_string(verdict.seeds_needed) + " seeds would)";
+    case Judgement::too_few_seeds:
+      return pair + ": too few seeds to judge";
+    case Judgement::not_comparable_diverged:
+      return pair + ": not comparable, because runs diverged";
+    case Judgement::undefined:
+      break;
+  }
+  return pair + ": undefined, because the loss of " + baseline + " is 0";
+}
+
+/// Returns "; it sends 4.4 times fewer bytes".
+std::string bytes_clause(const Comparison& comparison, const Verdict& verdict) {
+  const double ratio =
+      figures_of(comparison, verdict.baseline).bytes.mean / figures_of(comparison, verdict.arm).bytes.mean;
+  if (!std::isfinite(ratio) || std::abs(ratio - 1) < 0.005) return "";
+  return "; it sends " + number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? "fewer" : "more") +
+         " bytes";
+}
+
+std::string mood_of(Judgement judgement) {
+  if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
+  return judgement == Judgement::worse || judgement == Judgement::not_comparable_diverged ? " bad" : "";
+}
+
+std::string answers_html(const Comparison& comparison) {
+  std::string html;
+  for (const Verdict& verdict : comparison.verdicts) {
+    html += html::paragraph(judgement_text(comparison, verdict) + bytes_clause(comparison, verdict) + ".",
+                            "answer" + mood_of(verdict.judgement));
+  }
+  return html;
+}
+
+std::string rate_text(const analysis::Rates& rates) {
+  if (!std::isfinite(rates.rate)) return "-";
+  const std::string tried = rates.tried.size() > 1 ? " (of " + std::to_string(rates.tried.size()) + ")" : "";
+  return shortest(rates.rate) + tried;
+}
+
+/// Number of clusters in the first table; the times on all of them are told below it.
+constexpr std::size_t kMostClusters = 2;
+
+Table best_table(const Comparison& comparison) {
+  std::vector<std::string> header = {"arm", "learning rate", "final loss", "accuracy", "bytes/worker", "vs dense fp16"};
+  const std::size_t clusters = std::min(kMostClusters, comparison.arms.front().seconds.size());
+  for (std::size_t c = 0; c < clusters; ++c) {
+    header.push_back("time on " + comparison.arms.front().seconds[c].cluster);
+  }
+  header.emplace_back("runs");
+  Table table(header);
+  for (const std::string& name : best_arms(comparison)) {
+    const ArmFigures& arm = figures_of(comparison, name);
+    std::vector<std::string> row = {name_at_best(comparison, name), rate_text(arm.rates),
+                                    interval_text(arm.final_loss),  percent_interval(arm.accuracy),
+                                    bytes_text(arm.bytes.mean),     ratio_text(arm.ratio_fp16.times.mean)};
+    for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
+    row.push_back(std::to_string(arm.finished) + " of " + std::to_string(arm.runs));
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+/// Returns one sentence on arms that diverged; empty where none did.
+std::string diverged_text(const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const ArmFigures& arm : comparison.arms) {
+    if (arm.diverged > 0)
+      names.push_back(arm.name + " (" + std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed") + ")");
+  }
+  return names.empty() ? "" : "Diverged: " + enumerated(names) + ".";
+}
+
+}  // namespace
+
+std::string title_of(const Report& report) {
+  const std::string model = option_values(report, "model"), data = option_values(report, "data");
+  std::string title = enumerated(grid_names(report.comparison));
+  if (!model.empty()) title.append(": ").append(model);
+  return data.empty() ? title : title.append(" on ").append(data);
+}
+
+std::string front_html(const Report& report, const std::string& title) {
+  const Comparison& comparison = report.comparison;
+  return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
+         html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
+         html::table(best_table(comparison)) + html::paragraph(diverged_text(comparison), "facts");
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,102 @@
+#include "experiments/report/loss_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "experiments/output/interval_output.hpp"
+#include "experiments/report/html.hpp"
+#include "experiments/report/varied.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::ArmFigures;
+
+/// The arms by row and column.
+struct Grid {
+  std::string corner;
+  std::vector<std::string> rows, columns;
+  std::map<std::pair<std::string, std::string>, std::size_t> arms;  ///< indices of arms
+};
+
+Grid grid_of_rates(const analysis::Comparison& comparison) {
+  Grid grid{.corner = "arm \\ learning rate", .rows = {}, .columns = {}, .arms = {}};
+  std::set<double> rates;
+  for (const analysis::RateGrid& each : comparison.grids) {
+    grid.rows.push_back(each.name);
+    for (std::size_t i = 0; i < each.arms.size(); ++i) {
+      if (std::isnan(each.rates[i])) continue;
+      rates.insert(each.rates[i]);
+      grid.arms[{each.name, shortest(each.rates[i])}] = each.arms[i];
+    }
+  }
+  for (const double rate : rates) grid.columns.push_back(shortest(rate));
+  return grid;
+}
+
+Grid grid_of_options(std::span<const analysis::Arm> arms) {
+  const std::vector<VariedOption> options = varied(arms);
+  if (options.size() != 2) return {};
+  const VariedOption &rows = options.front(), &columns = options.back();
+  Grid grid{.corner = rows.name + " \\ " + columns.name, .rows = rows.values, .columns = columns.values, .arms = {}};
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    grid.arms[{value_of(arms[a], rows.name), value_of(arms[a], columns.name)}] = a;
+  }
+  return grid;
+}
+
+bool is_ranked(const ArmFigures& arm) {
+  return arm.diverged == 0 && std::isfinite(arm.final_loss.mean);
+}
+
+/// Returns the share of ranked arms whose loss is not lower; 1 for the best.
+double rank_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms) {
+  const auto not_lower = [&](const ArmFigures& other) {
+    return is_ranked(other) && other.final_loss.mean >= arm.final_loss.mean;
+  };
+  return static_cast<double>(std::ranges::count_if(arms, not_lower)) /
+         static_cast<double>(std::ranges::count_if(arms, is_ranked));
+}
+
+std::string cell(const std::string& attributes, const std::string& text) {
+  return "<td" + attributes + ">" + html::text(text) + "</td>";
+}
+
+std::string cell_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms) {
+  if (arm.diverged > 0) {
+    return cell(" class=\"diverged\"", arm.diverged == arm.runs ? "diverged"
+                                                                : std::to_string(arm.diverged) + " of " +
+                                                                      std::to_string(arm.runs) + " diverged");
+  }
+  if (!is_ranked(arm)) return cell(" class=\"none\"", "not finished");
+  const double rank = rank_of(arm, arms);
+  return cell((rank == 1 ? " class=\"least\"" : "") + std::string(" style=\"--rank:") + number(rank, 3) + "\"",
+              interval_text(arm.final_loss));
+}
+
+}  // namespace
+
+std::string loss_map_html(const Report& report) {
+  const std::vector<ArmFigures>& arms = report.comparison.arms;
+  Grid grid = grid_of_rates(report.comparison);
+  if (grid.columns.size() < 2) grid = grid_of_options(report.arms);
+  if (grid.columns.size() < 2) return "";
+  std::string html =
+      "<div class=\"scroll\"><table class=\"map\"><thead><tr><th class=\"text\">" + html::text(grid.corner);
+  for (const std::string& column : grid.columns) html += "</th><th>" + html::text(column);
+  html += "</th></tr></thead><tbody>\n";
+  for (const std::string& row : grid.rows) {
+    html += "<tr><td class=\"text\">" + html::text(row) + "</td>";
+    for (const std::string& column : grid.columns) {
+      const auto arm = grid.arms.find({row, column});
+      html += arm == grid.arms.end() ? cell(" class=\"none\"", "not run") : cell_of(arms[arm->second], arms);
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n" +
+         html::paragraph("Mean final loss with its 95% interval over the seeds; the darker, the lower.", "facts");
+}
+
+}  // namespace onebit::experiments

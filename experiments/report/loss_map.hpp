@@ -1,0 +1,15 @@
+#pragma once
+// The final losses of a sweep as a table.
+
+#include <string>
+
+#include "experiments/report/report.hpp"
+
+namespace onebit::experiments {
+
+/// Returns a table of mean final losses, shaded by rank, with the numbers in its cells: arms over their learning rates;
+/// or, where only one rate was tried, the two options that distinguish the arms. Nothing where there is no such pair.
+/// Cells of arms that diverged, did not finish, or were not run say so.
+std::string loss_map_html(const Report& report);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,214 @@
+#include "experiments/report/page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/pictures/gnuplot.hpp"
+#include "experiments/output/analyze_output.hpp"
+#include "experiments/output/comparison_output.hpp"
+#include "experiments/output/time_output.hpp"
+#include "experiments/report/chart.hpp"
+#include "experiments/report/front.hpp"
+#include "experiments/report/html.hpp"
+#include "experiments/report/loss_map.hpp"
+#include "experiments/study/unfinished.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::Arm;
+using analysis::ArmFigures;
+using analysis::Run;
+
+std::string drawn(const Figure& figure, const std::string& prefix) {
+  const std::string svg =
+      figure.map.values.empty() ? analysis::inline_svg(figure.plot, prefix) : analysis::inline_svg(figure.map, prefix);
+  return html::figure(svg, figure.caption);
+}
+
+/// Returns the figures whose names begin with `name`.
+std::string figures_html(const std::vector<Figure>& figures, const std::string& name) {
+  std::string body;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    if (figures[i].name.starts_with(name)) body += drawn(figures[i], std::string("f").append(std::to_string(i)) + "-");
+  }
+  return body;
+}
+
+/// Whether a verdict's warning repeats a line on an arm's run that did not finish.
+bool is_told_elsewhere(const std::string& warning, const analysis::Comparison& comparison) {
+  return std::ranges::any_of(comparison.arms, [&](const ArmFigures& arm) {
+    return std::ranges::any_of(arm.unfinished_runs,
+                               [&](const std::string& line) { return warning == arm.name + ": " + line; });
+  });
+}
+
+std::string verdicts_html(const analysis::Comparison& comparison) {
+  std::string body;
+  for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
+    std::vector<std::string> lines;
+    for (const analysis::Verdict& verdict : section.verdicts) {
+      lines.push_back(verdict.sentence);
+      for (const std::string& warning : verdict.warnings) {
+        if (!is_told_elsewhere(warning, comparison)) lines.push_back("Warning: " + warning);
+      }
+    }
+    body += html::heading(3, section.heading.empty() ? "Verdicts" : "Verdicts " + section.heading) +
+            html::paragraph(section.rule + ".") + html::list(lines);
+  }
+  return body + html::list(comparison.notes);
+}
+
+std::string arms_html(const Report& report) {
+  const analysis::Comparison& comparison = report.comparison;
+  return html::table(arms_table(comparison.arms)) + html::paragraph(baselines_of(comparison.arms) + ".") +
+         verdicts_html(comparison);
+}
+
+std::string problems_html(const Report& report) {
+  std::string body = html::list(report.problems);
+  if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
+  return body;
+}
+
+bool reached_any(const analysis::VarianceView& view) {
+  return std::ranges::any_of(view.thresholds, [](const analysis::Threshold& row) {
+    return row.published > 0 || row.stay.first > 0 || row.freeze_step > 0;
+  });
+}
+
+std::string thresholds_html(const analysis::VarianceView& view) {
+  if (!reached_any(view)) return html::paragraph("The stability ratio reached none of the thresholds.");
+  return html::table(thresholds_table(view));
+}
+
+std::string variance_html(const Report& report, const std::vector<Figure>& figures) {
+  if (report.variances.empty()) return "";
+  std::string body = figures_html(figures, "variance");
+  for (std::size_t a = 0; a < report.variances.size(); ++a) {
+    const analysis::VarianceView& view = report.variances[a];
+    body += html::heading(3, report.variance_arms[a]) +
+            html::paragraph(std::string("Rules: ").append(rule_of(view)) + ".") + thresholds_html(view) +
+            html::table(drift_table(view.drift)) + html::table(tensors_table(view.tensors));
+    body += figures_html(figures, numbered("tensors", a));
+    if (report.step_sizes[a])
+      body += html::table(steps_table(*report.step_sizes[a])) + figures_html(figures, numbered("steps", a));
+  }
+  if (!report.without_variance.empty()) {
+    body += html::heading(3, "Arms without this view") + html::list(report.without_variance);
+  }
+  return body;
+}
+
+Table network_table(const Report& report) {
+  Table table({"arm", "dense step", "compressed step", "up", "down", "bytes/worker"});
+  for (const Arm& arm : report.arms) {
+    const analysis::Summary& run = example_of(arm).summary;
+    table.add({arm.name, bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes),
+               bytes_text(run.up_bytes), bytes_text(run.down_bytes), bytes_text(run.bytes)});
+  }
+  return table;
+}
+
+std::string network_html(const Report& report) {
+  const analysis::Comparison& comparison = report.comparison;
+  std::string body = html::paragraph("Bytes that one worker sends.") + html::table(network_table(report));
+  if (!comparison.arms.front().seconds.empty()) {
+    body += html::paragraph(
+                "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
+                "run with compute, codec and update.") +
+            html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
+            html::list(computing_lines(comparison.computing));
+  }
+  if (std::isfinite(comparison.target)) body += html::table(targets_table(comparison));
+  return body;
+}
+
+/// Returns the theory section, for arms whose example run was probed.
+std::string theory_html(const Report& report, const std::vector<Figure>& figures) {
+  if (report.theories.empty() && report.without_theory.empty()) return "";
+  std::string body;
+  for (std::size_t a = 0; a < report.theories.size(); ++a) {
+    const analysis::TheoryView& view = report.theories[a];
+    body += html::heading(3, report.theory_arms[a]) + html::table(constants_table(view.constants)) +
+            html::table(bound_table(view.bound)) + figures_html(figures, numbered("bound", a)) +
+            html::list(theory_lines(view));
+  }
+  return body + html::list(report.without_theory);
+}
+
+std::string status_text(const Run& run) {
+  const std::string reason = reason_of(run);
+  return reason.empty() ? "finished" : reason;
+}
+
+std::string runs_html(const Report& report) {
+  Table table({"arm", "seed", "status", "steps", "final loss", "freeze step", "bytes/worker", "wall"});
+  for (const Arm& arm : report.arms) {
+    for (const Run& run : arm.runs) {
+      const analysis::Summary& s = run.summary;
+      table.add({arm.name, std::to_string(s.seed), status_text(run), std::to_string(s.steps), number(s.final_loss, 5),
+                 s.freeze_step > 0 ? std::to_string(s.freeze_step) : "-", bytes_text(s.bytes),
+                 seconds_text(s.wall_seconds)});
+    }
+  }
+  return html::table(table);
+}
+
+/// Returns a command for each shown arm, and by which programs and on which machines and data its runs were made.
+std::string repeat_html(const Report& report) {
+  std::string body;
+  for (const Arm& arm : report.arms) {
+    if (std::ranges::find(report.shown, arm.name) == report.shown.end()) continue;
+    std::vector<std::string> seeds;
+    std::set<std::string> origins;
+    for (const Run& run : arm.runs) {
+      const sim::LogHeader& header = run.header;
+      seeds.push_back(std::to_string(run.summary.seed));
+      origins.insert("onebit " + header.program_version + " (" + header.git_commit + ") on " + header.host + " (" +
+                     header.devices + "), data " + header.data_hash);
+    }
+    const std::string command = command_to_repeat(arm.runs.front().header);
+    const std::string typed = "the command that was typed: " + arm.runs.front().header.command_line;
+    body += html::heading(3, arm.name) +
+            html::preformatted(command.empty() ? typed : command + " -o " + "repeated.h5") +
+            html::paragraph("Seeds " + join(seeds, ", ") + "; made by " +
+                            join(std::vector<std::string>(origins.begin(), origins.end()), "; ") + ".");
+  }
+  return body;
+}
+
+/// The figures for print, and for readers without scripts: loss against bytes, and against the seconds on the first
+/// cluster.
+std::string still_html(const std::vector<Figure>& figures) {
+  std::string body;
+  for (const std::string name : {"loss-bytes", "loss-time-"}) {
+    const auto found = std::ranges::find_if(figures, [&](const Figure& each) { return each.name.starts_with(name); });
+    if (found != figures.end()) body += drawn(*found, name);
+  }
+  if (body.empty() && !analysis::has_gnuplot())
+    body = html::paragraph("There are no pictures for print: gnuplot is not installed.");
+  return "<div class=\"still\">\n" + body + "</div>\n";
+}
+
+}  // namespace
+
+std::string html_of(const Report& report, const std::vector<Figure>& figures, const std::string& title) {
+  const std::string name = title.empty() ? title_of(report) : title;
+  const std::string shown = "for " + html::counted(std::ssize(report.shown), "arm");
+  std::string body = front_html(report, name) + chart_html(report.comparison, report.shown) + still_html(figures);
+  if (const std::string map = loss_map_html(report); !map.empty()) body += html::heading(2, "Final losses") + map;
+  const std::string problems = problems_html(report);
+  body += html::details("All arms and verdicts", html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
+          html::details("Network", "bytes, seconds, cost of reaching a loss", network_html(report)) +
+          html::details("Variance and freeze", shown, variance_html(report, figures)) +
+          html::details("Theory", shown, theory_html(report, figures)) +
+          html::details("What went wrong",
+                        html::counted(std::ssize(report.problems) + std::ssize(report.left_out), "line"), problems) +
+          html::details("Runs", "", runs_html(report)) +
+          html::details("How to repeat the runs", shown, repeat_html(report));
+  return html::page(name, body);
+}
+
+}  // namespace onebit::experiments

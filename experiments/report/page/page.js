@@ -1,0 +1,151 @@
+"use strict";
+// The chart of a report: curves of arms, drawn by dygraphs from the JSON in the page.
+(() => {
+  const source = document.getElementById("curves");
+  if (!source || typeof Dygraph === "undefined") return;
+  const data = JSON.parse(source.textContent);
+  const root = document.documentElement;
+  root.classList.add("js");
+
+  // Okabe and Ito's palette, whose black becomes light in the dark
+  const light = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333"];
+  const dark = ["#56B4E9", "#FF8A3C", "#2FD3A2", "#E6A3C8", "#F5C242", "#9AD1F5", "#DDDDDD"];
+  const dashes = [null, [7, 3], [2, 2], [9, 3, 2, 3], [4, 4]];
+  const element = (id) => document.getElementById(id);
+  const state = {axis: data.axis, shown: new Set(), seeds: false, logX: false, logY: false, end: false};
+  data.arms.forEach((arm, i) => { if (arm.best) state.shown.add(i); });
+  if (state.shown.size === 0) data.arms.forEach((arm, i) => state.shown.add(i));
+  let graph = null;
+
+  const isDark = () => root.dataset.theme === "dark" ||
+    (root.dataset.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const colour = (arm) => (isDark() ? dark : light)[arm.colour % light.length];
+
+  // ---- numbers in words
+  const units = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"]];
+  const scaled = (value, unit) => {
+    if (value === 0) return "0";
+    const [factor, prefix] = units.find(([size]) => Math.abs(value) >= size * 0.9999) || [1, ""];
+    return `${Number((value / factor).toPrecision(4))} ${prefix}${unit}`;
+  };
+  const places = {bytes: (x) => scaled(x, "B"), seconds: (x) => scaled(x, "s")};
+  const xText = (x) => (places[data.axes[state.axis].kind] || ((value) => String(Number(value.toPrecision(6)))))(x);
+  const yText = (y) => String(Number(y.toPrecision(4)));
+
+  // ---- lines: one for each arm, or one for each of its runs
+  const linesOf = (arm) => {
+    if (!state.seeds) return [{arm, name: arm.name, x: arm.x[state.axis], y: arm.mean, half: arm.half}];
+    return arm.runs.map((run) => ({arm, name: `${arm.name}, seed ${run.seed}`, x: run.x[state.axis], y: run.loss}));
+  };
+  const usable = (x, y) => (!state.logX || x > 0) && (!state.logY || y > 0);
+
+  // dygraphs wants one table with a column for each line
+  const tableOf = (lines) => {
+    const rows = new Map();
+    lines.forEach((line, column) => line.x.forEach((x, i) => {
+      const y = line.y[i];
+      if (y === null || !usable(x, y)) return;
+      if (!rows.has(x)) rows.set(x, new Array(lines.length).fill(null));
+      const half = line.half ? line.half[i] : null;
+      const low = half === null ? y : y - half, high = half === null ? y : y + half;
+      rows.get(x)[column] = state.seeds ? y : [state.logY && low <= 0 ? y : low, y, high];
+    }));
+    const empty = state.seeds ? null : [null, null, null];
+    return [...rows.keys()].sort((a, b) => a - b).map((x) => [x, ...rows.get(x).map((cell) => cell || empty)]);
+  };
+
+  // Arms that finished set the range; in the last half of the axis alone, if only the end is wanted.
+  const rangeOf = (lines) => {
+    const calm = lines.filter((line) => line.arm.finished > 0), used = calm.length > 0 ? calm : lines;
+    const last = Math.max(...used.map((line) => line.x.length ? line.x[line.x.length - 1] : 0));
+    let least = Infinity, most = -Infinity, first = Infinity;
+    used.forEach((line) => line.x.forEach((x, i) => {
+      const y = line.y[i];
+      if (y === null || !usable(x, y) || (state.end && x < last / 2)) return;
+      least = Math.min(least, y);
+      most = Math.max(most, y);
+      first = Math.min(first, x);
+    }));
+    if (!(most >= least)) return {y: null, x: null};
+    const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
+    const y = state.logY ? [least / margin, most * margin] : [least - margin, most + margin];
+    const room = state.logX ? 0 : 0.01 * (last - first);
+    return {y, x: first < last ? [first - room, last + room] : null};
+  };
+
+  const legend = (point) => {
+    if (point.x === undefined) return "move over the chart to read values";
+    const rows = point.series.filter((series) => series.y !== undefined && series.y !== null)
+      .sort((a, b) => a.y - b.y).slice(0, 14)
+      .map((series) => `<span><b style="color:${series.color}">&#9632;</b> ${series.labelHTML} ${yText(series.y)}</span>`);
+    return `<strong>${data.axes[state.axis].label} ${xText(point.x)}</strong> ${rows.join(" ")}`;
+  };
+
+  const draw = () => {
+    const lines = data.arms.filter((arm, i) => state.shown.has(i)).flatMap(linesOf).filter((line) => line.x.length > 0);
+    const table = tableOf(lines), box = element("chart-box");
+    if (graph) graph.destroy();
+    graph = null;
+    box.textContent = table.length ? "" : "nothing to draw: choose an arm below";
+    element("chart-legend").textContent = "";
+    if (!table.length) return;
+    const series = {}, range = rangeOf(lines), grid = isDark() ? "#3a3f46" : "#dddddd";
+    lines.forEach((line) => {
+      series[line.name] = {color: colour(line.arm), strokePattern: dashes[line.arm.dash % dashes.length],
+                           strokeWidth: line.arm.best ? 2 : 1.2};
+    });
+    graph = new Dygraph(box, table, {
+      labels: ["x", ...lines.map((line) => line.name)], series, customBars: !state.seeds, fillAlpha: 0.14,
+      connectSeparatedPoints: true, legend: "always", labelsDiv: element("chart-legend"), legendFormatter: legend,
+      labelsKMB: false, logscale: state.logY, valueRange: range.y, dateWindow: range.x,
+      xlabel: data.axes[state.axis].label, ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
+      highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4,
+      axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText, axisLabelWidth: 72},
+             y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56}},
+    });
+    root.dataset.drawn = String(lines.length);
+  };
+
+  // ---- controls
+  const axis = element("axis");
+  data.axes.forEach((each, i) => axis.add(new Option(each.label, String(i), i === state.axis, i === state.axis)));
+  axis.onchange = () => { state.axis = Number(axis.value); draw(); };
+  const toggle = (id, key) => {
+    element(id).onchange = (event) => { state[key] = event.target.checked; draw(); };
+    element(id).checked = state[key];
+  };
+  toggle("log-x", "logX");
+  toggle("log-y", "logY");
+  toggle("end-only", "end");
+  toggle("seeds", "seeds");
+  element("reset").onclick = () => draw();
+  element("theme").onclick = () => { root.dataset.theme = isDark() ? "light" : "dark"; draw(); };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+
+  const boxes = data.arms.map((arm, i) => {
+    const label = document.createElement("label"), box = document.createElement("input");
+    const swatch = document.createElement("span"), name = document.createElement("span");
+    box.type = "checkbox";
+    box.checked = state.shown.has(i);
+    box.onchange = () => { box.checked ? state.shown.add(i) : state.shown.delete(i); draw(); };
+    swatch.className = "swatch";
+    swatch.style.setProperty("--light", light[arm.colour % light.length]);
+    swatch.style.setProperty("--dark", dark[arm.colour % dark.length]);
+    name.textContent = arm.name + (arm.diverged > 0 ? ` (${arm.diverged} of ${arm.runs.length} diverged)` : "");
+    if (arm.best) name.className = "best";
+    label.append(box, swatch, name);
+    element("arms").append(label);
+    return box;
+  });
+  const choose = (wanted) => {
+    data.arms.forEach((arm, i) => {
+      boxes[i].checked = wanted(arm);
+      wanted(arm) ? state.shown.add(i) : state.shown.delete(i);
+    });
+    draw();
+  };
+  element("all-arms").onclick = () => choose(() => true);
+  element("best-arms").onclick = () => choose((arm) => arm.best);
+  element("no-arms").onclick = () => choose(() => false);
+  draw();
+})();

@@ -1,0 +1,41 @@
+#include "experiments/report/varied.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/compare/arm_names.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// Orders numbers by size, before words.
+bool before(const std::string& a, const std::string& b) {
+  const double x = analysis::number_in(a), y = analysis::number_in(b);
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) == std::isnan(y) ? a < b : std::isnan(y);
+  return x < y;
+}
+
+}  // namespace
+
+std::vector<VariedOption> varied(std::span<const analysis::Arm> arms) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const analysis::Arm& arm : arms) {
+    for (const auto& [option, value] : arm.options) values[option].insert(value);
+  }
+  std::vector<VariedOption> result;
+  for (const auto& [option, set] : values) {
+    if (set.size() < 2) continue;
+    result.push_back({option, {set.begin(), set.end()}});
+    std::ranges::sort(result.back().values, before);
+  }
+  return result;
+}
+
+std::string value_of(const analysis::Arm& arm, const std::string& option) {
+  const auto found = arm.options.find(option);
+  return found == arm.options.end() ? "" : found->second;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,23 @@
+#pragma once
+// The options in which the arms of a report differ.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/arms.hpp"
+
+namespace onebit::experiments {
+
+struct VariedOption {
+  std::string name;
+  std::vector<std::string> values;  ///< distinct values, numbers by size and before words
+};
+
+/// Returns the options that do not have the same value in all arms, by name.
+std::vector<VariedOption> varied(std::span<const analysis::Arm> arms);
+
+/// Returns an arm's value of an option; empty where it has none.
+std::string value_of(const analysis::Arm& arm, const std::string& option);
+
+}  // namespace onebit::experiments
