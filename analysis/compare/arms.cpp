@@ -153,13 +153,13 @@ Run read_run(const std::string& path) {
   return run;
 }
 
-LogSet read_logs(std::span<const std::string> paths) {
+LogSet read_logs(std::span<const std::string> paths, const std::function<Run(const std::string&)>& read) {
   if (paths.empty()) throw ConfigError("no logs to read", "", "name log files, or folders that contain log files");
   LogSet set;
   std::map<std::pair<OptionValues, std::uint32_t>, std::size_t> places;
   for (const std::string& path : log_paths(paths)) {
     try {
-      take(read_run(path), places, set);
+      take(read(path), places, set);
     } catch (const Error& error) {
       set.left_out.push_back(line_of(error, path));
     }

@@ -1,6 +1,7 @@
 #pragma once
 // Reading many logs: each is read once, unusable ones are listed, and the rest are grouped into arms over seeds.
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -47,10 +48,11 @@ void require_enough(const Run& run);
 /// Reads a log for a comparison. Throws what load_run and require_enough throw.
 Run read_run(const std::string& path);
 
-/// Reads the logs of log_paths. A log that cannot be read becomes a line of left_out; so does the second of two runs
-/// with the same configuration and seed, or the unfinished one of them if the other has finished. A file that is named
-/// twice is read once. Throws ConfigError where no path is given, a folder has no log, or no log is left.
-LogSet read_logs(std::span<const std::string> paths);
+/// Reads the logs of log_paths with `read`, which throws what read_run throws. A log that cannot be read becomes a line
+/// of left_out; so does the second of two runs with the same configuration and seed, or the unfinished one of them if
+/// the other has finished. A file that is named twice is read once. Throws ConfigError where no path is given, a folder
+/// has no log, or no log is left.
+LogSet read_logs(std::span<const std::string> paths, const std::function<Run(const std::string&)>& read = read_run);
 
 using OptionValues = std::map<std::string, std::string>;  ///< values by option
 

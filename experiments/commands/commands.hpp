@@ -15,6 +15,7 @@ Command list_command();
 Command analyze_command();
 Command freeze_command();
 Command report_command();
+Command watch_command();
 Command inspect_command();
 Command export_command();
 Command verify_command();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/output/output.hpp"
 #include "experiments/report/assets.hpp"
 
 namespace onebit::experiments {
@@ -100,15 +99,6 @@ long first_axis(const ArmFigures& arm) {
   return shown == arm.curves.end() ? 0 : shown - arm.curves.begin();
 }
 
-Json data_of(const analysis::Comparison& comparison, std::span<const std::string> shown) {
-  const std::vector<Look> looks = looks_of(comparison, shown);
-  std::vector<Json> axes, arms;
-  for (const LossCurve& curve : comparison.arms.front().curves) axes.push_back(axis_json(curve));
-  for (std::size_t a = 0; a < comparison.arms.size(); ++a) arms.push_back(arm_json(comparison.arms[a], looks[a]));
-  return Json::object(
-      {{"axis", first_axis(comparison.arms.front())}, {"axes", Json::array(axes)}, {"arms", Json::array(arms)}});
-}
-
 /// Returns a JSON text that can stand in a script element: no "</script" or "<!--" ends or changes it.
 std::string inside_script(std::string json) {
   for (std::size_t at = json.find('<'); at != std::string::npos; at = json.find('<', at))
@@ -131,6 +121,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <button id="reset" title="or a double click in the chart">reset zoom</button>
 <button id="theme">light or dark</button>
 </div>
+<p class="facts" id="status"></p>
 <div id="chart-box"></div>
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
@@ -150,14 +141,23 @@ std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
   return best.empty() ? all : best;
 }
 
-std::string chart_html(const analysis::Comparison& comparison, std::span<const std::string> shown) {
+Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown) {
+  const std::vector<Look> looks = looks_of(comparison, shown);
+  std::vector<Json> axes, arms;
+  for (const LossCurve& curve : comparison.arms.front().curves) axes.push_back(axis_json(curve));
+  for (std::size_t a = 0; a < comparison.arms.size(); ++a) arms.push_back(arm_json(comparison.arms[a], looks[a]));
+  return Json::object(
+      {{"axis", first_axis(comparison.arms.front())}, {"axes", Json::array(axes)}, {"arms", Json::array(arms)}});
+}
+
+std::string chart_html(const std::string& data) {
   if (assets::library.empty()) return "";
   std::string html = kControls;
   html.append("<style>").append(without_map(assets::library_style, "/*# sourceMap")).append("</style>\n");
   html.append("<script>\n/*\n").append(assets::licence).append("*/\n");
   html.append(without_map(assets::library, "//# sourceMap")).append("</script>\n");
   html.append("<script type=\"application/json\" id=\"curves\">");
-  html.append(inside_script(data_of(comparison, shown).text())).append("</script>\n");
+  html.append(inside_script(data)).append("</script>\n");
   return html.append("<script>\n").append(assets::script).append("</script>\n");
 }
 

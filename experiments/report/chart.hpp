@@ -6,15 +6,19 @@
 #include <vector>
 
 #include "analysis/compare/comparison.hpp"
+#include "experiments/output/output.hpp"
 
 namespace onebit::experiments {
 
 /// Returns the names of the arms at the best rate of their grids; all arms where no grid has a best rate.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
-/// Returns the chart with its data: loss of every arm and run against steps, samples, bytes and the seconds on each
-/// cluster. At first it shows the arms of these names. It is drawn by a script in the page; without scripts it stays
-/// hidden. Long curves are thinned. Empty where this program was built without the chart's library.
-std::string chart_html(const analysis::Comparison& comparison, std::span<const std::string> shown);
+/// Returns the data of the chart, as a JSON object: loss of every arm and run against steps, samples, bytes and the
+/// seconds on each cluster. Long curves are thinned. shown: the arms that the chart shows at first.
+Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown);
+
+/// Returns the chart of such data, or of no data (empty). It is drawn by a script in the page; without scripts it stays
+/// hidden. Empty where this program was built without the chart's library.
+std::string chart_html(const std::string& data);
 
 }  // namespace onebit::experiments

@@ -84,6 +84,10 @@ std::string figure(const std::string& svg, const std::string& caption) {
   return element("figure", "\n" + svg + "\n" + element("figcaption", text(caption)));
 }
 
+std::string division(const std::string& id, const std::string& body) {
+  return element("div id=\"" + id + "\"", "\n" + body);
+}
+
 std::string details(const std::string& summary, const std::string& remark, const std::string& body) {
   if (body.empty()) return "";
   const std::string small = remark.empty() ? "" : "<small>" + text(remark) + "</small>";

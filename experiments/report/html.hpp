@@ -26,6 +26,8 @@ std::string table(const Table& table);
 /// Returns an <svg> element with a caption; empty if there is no picture.
 std::string figure(const std::string& svg, const std::string& caption);
 
+/// Returns a <div> with an identifier.
+std::string division(const std::string& id, const std::string& body);
 /// Returns a part that is closed until the reader opens it: a summary with a remark, and a body. Empty without a body.
 std::string details(const std::string& summary, const std::string& remark, const std::string& body);
 

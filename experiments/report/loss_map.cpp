@@ -83,8 +83,9 @@ std::string loss_map_html(const Report& report) {
   Grid grid = grid_of_rates(report.comparison);
   if (grid.columns.size() < 2) grid = grid_of_options(report.arms);
   if (grid.columns.size() < 2) return "";
-  std::string html =
-      "<div class=\"scroll\"><table class=\"map\"><thead><tr><th class=\"text\">" + html::text(grid.corner);
+  std::string html = html::heading(2, "Final losses") +
+                     "<div class=\"scroll\"><table class=\"map\"><thead><tr><th class=\"text\">" +
+                     html::text(grid.corner);
   for (const std::string& column : grid.columns) html += "</th><th>" + html::text(column);
   html += "</th></tr></thead><tbody>\n";
   for (const std::string& row : grid.rows) {

@@ -197,8 +197,9 @@ std::string still_html(const std::vector<Figure>& figures) {
 std::string html_of(const Report& report, const std::vector<Figure>& figures, const std::string& title) {
   const std::string name = title.empty() ? title_of(report) : title;
   const std::string shown = "for " + html::counted(std::ssize(report.shown), "arm");
-  std::string body = front_html(report, name) + chart_html(report.comparison, report.shown) + still_html(figures);
-  if (const std::string map = loss_map_html(report); !map.empty()) body += html::heading(2, "Final losses") + map;
+  std::string body = html::division("front", front_html(report, name)) +
+                     chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
+                     html::division("map", loss_map_html(report));
   const std::string problems = problems_html(report);
   body += html::details("All arms and verdicts", html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
           html::details("Network", "bytes, seconds, cost of reaching a loss", network_html(report)) +

@@ -130,17 +130,23 @@ std::string numbered(const std::string& part, std::size_t arm) {
   return std::string(part).append("-").append(std::to_string(arm)).append("-");
 }
 
-Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
-                   const netmodel::CostModel& model) {
+Report report_of(analysis::LogSet logs, const ReportRequest& request, const netmodel::CostModel& model) {
   Report report;
-  analysis::LogSet logs = analysis::read_logs(paths);
   report.left_out = std::move(logs.left_out);
-  report.problems = problems_of(logs);
   report.arms = analysis::arms_of(std::move(logs.runs));
   keep(request.arms, report.arms);
   report.comparison = analysis::compare(report.arms, request.comparison, model);
   report.shown = shown_arms(report.comparison, request.arms);
   if (request.best) drop_others(report);
+  return report;
+}
+
+Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
+                   const netmodel::CostModel& model) {
+  analysis::LogSet logs = analysis::read_logs(paths);
+  std::vector<std::string> problems = problems_of(logs);
+  Report report = report_of(std::move(logs), request, model);
+  report.problems = std::move(problems);
   add_variances(request.variance, report);
   add_theories(report);
   return report;

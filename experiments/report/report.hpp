@@ -46,6 +46,10 @@ const analysis::Run& example_of(const analysis::Arm& arm);
 Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
                    const netmodel::CostModel& model);
 
+/// Returns the report of logs that have been read, without views of single runs. Throws what compare throws, and
+/// ConfigError for a requested arm that does not exist.
+Report report_of(analysis::LogSet logs, const ReportRequest& request, const netmodel::CostModel& model);
+
 std::vector<Figure> figures_of(const Report& report);
 
 /// Returns the beginning of the names of an arm's figures in a part of the page. It uses the arm's number, because one

@@ -1,12 +1,21 @@
-"""Opens a page as a reader would: check_page.py html|browser PAGE [PICTURE-STEM]. Exits with 1 and says what is wrong, or
-with 77 if something that it needs is not installed.
+"""Opens a page as a reader would: check_page.py html|browser|clicks PAGE [PICTURE-STEM], or check_page.py watch PROGRAM
+FOLDER. Exits with 1 and says what is wrong, or with 77 if something that it needs is not installed.
 
 html:    html5lib finds no parse error, and the page loads nothing from elsewhere.
 browser: in headless Chromium, 1280 and 400 pixels wide, the console is empty and nothing scrolls sideways.
+clicks:  every control of the chart does what it says.
+watch:   `PROGRAM watch FOLDER` serves its page to those who know the address, and writes nothing.
 """
+import json
 import pathlib
 import re
+import shutil
+import signal
+import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 
 
 def check_html(path):
@@ -20,24 +29,32 @@ def check_html(path):
     errors = [f"{position}: {code} {data}" for position, code, data in parser.errors]
     ids = re.findall(r'\bid=["\']([^"\']+)', text)
     errors += [f"id twice: {name}" for name in sorted(set(ids)) if ids.count(name) > 1]
-    errors += [f"loads {link}" for link in re.findall(r'(?:src|href)\s*=\s*["\']((?!#)[^"\']+)', text)]
+    errors += [f"loads {link}" for link in re.findall(r'(?:src|href)\s*=\s*["\']((?!#|data:)[^"\']+)', text)]
     return errors
 
 
-def check_browser(path, stem):
+def browser():
+    """Returns headless Chromium."""
     try:
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
     except ImportError:
         sys.exit(77)
-    import shutil
     if not shutil.which("chromedriver") or not shutil.which("chromium"):
         sys.exit(77)
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+
+
+def console(driver):
+    return [f"console: {entry['message']}" for entry in driver.get_log("browser")]
+
+
+def check_browser(path, stem):
+    driver = browser()
     errors = []
     try:
         for width in (1280, 400):
@@ -59,9 +76,133 @@ def check_browser(path, stem):
     return errors
 
 
+class Chart:
+    """The chart of a page, as a reader sees it."""
+
+    def __init__(self, driver):
+        self.driver = driver
+        self.errors = []
+
+    def run(self, script):
+        return self.driver.execute_script(script)
+
+    def lines(self):
+        return int(self.run("return document.documentElement.dataset.drawn || '0'"))
+
+    def pixels(self):
+        return self.run("return [...document.querySelectorAll('#chart-box canvas')].map(c => c.toDataURL()).join()")
+
+    def click(self, name, lines=None, changes=True):
+        """Clicks a control, after which the chart has that many lines and looks different."""
+        before = self.pixels()
+        self.driver.find_element("id", name).click()
+        if lines is not None and self.lines() != lines:
+            self.errors.append(f"after a click on {name} there are {self.lines()} lines, not {lines}")
+        if changes and self.pixels() == before:
+            self.errors.append(f"a click on {name} changes nothing")
+
+
+def check_clicks(path, stem):
+    driver = browser()
+    try:
+        driver.set_window_size(1280, 1000)
+        driver.get(path.absolute().as_uri())
+        chart = Chart(driver)
+        data = json.loads(chart.run("return document.getElementById('curves').textContent"))
+        arms, best = len(data["arms"]), sum(arm["best"] for arm in data["arms"])
+        runs = sum(len(arm["runs"]) for arm in data["arms"] if arm["best"])
+        if chart.lines() != best:
+            chart.errors.append(f"at first there are {chart.lines()} lines, not {best}")
+        for name in ("log-x", "log-x", "log-y", "log-y", "end-only", "end-only", "theme", "theme"):
+            chart.click(name, best)
+        chart.click("seeds", runs)
+        chart.click("seeds", best)
+        drawable = sum(1 for arm in data["arms"] if arm["mean"])
+        chart.click("all-arms", drawable, drawable > best)
+        chart.click("no-arms", 0)
+        chart.click("best-arms", best)
+        box = driver.find_element("css selector", "#arms input:checked")
+        box.click()
+        if chart.lines() != best - 1:
+            chart.errors.append("a click on an arm does not hide it")
+        driver.find_element("css selector", "#arms input:not(:checked)").click()
+        for axis in range(len(data["axes"])):
+            chart.run(f"const s = document.getElementById('axis'); s.value = {axis}; s.onchange()")
+            label = chart.run("return document.querySelector('.dygraph-xlabel').textContent")
+            if label != data["axes"][axis]["label"]:
+                chart.errors.append(f"axis {axis} is {label}")
+        from selenium.webdriver.common.action_chains import ActionChains
+        area = driver.find_element("css selector", "#chart-box canvas")
+        ActionChains(driver).move_to_element_with_offset(area, 60, 0).perform()
+        if "move over" in driver.find_element("id", "chart-legend").text:
+            chart.errors.append("the legend shows no values under the mouse")
+        full = chart.pixels()
+        ActionChains(driver).move_to_element_with_offset(area, -100, 0).click_and_hold().move_by_offset(150, 0).release().perform()
+        time.sleep(0.5)
+        if chart.pixels() == full:
+            chart.errors.append("dragging does not zoom")
+        chart.click("reset")
+        for part in driver.find_elements("css selector", "details > summary"):
+            part.click()
+            if not part.find_element("xpath", "..").get_attribute("open"):
+                chart.errors.append(f"{part.text} does not open")
+        if len(data["arms"]) != arms:
+            chart.errors.append("arms were lost")
+        if stem:
+            driver.save_screenshot(f"{stem}-clicks.png")
+        return chart.errors + console(driver)
+    finally:
+        driver.quit()
+
+
+def files_of(folder):
+    return sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in folder.rglob("*"))
+
+
+def status_of(address):
+    try:
+        with urllib.request.urlopen(address, timeout=20) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def check_watch(program, folder):
+    driver, errors, before = browser(), [], files_of(folder)
+    server = subprocess.Popen([program, "watch", str(folder)], stdout=subprocess.PIPE, text=True)
+    try:
+        address = server.stdout.readline().strip()
+        if not re.fullmatch(r"http://127\.0\.0\.1:\d+/[0-9a-f]{32}/", address):
+            errors.append(f"not an address with a token: {address}")
+        root = address.rsplit("/", 2)[0]
+        for wrong in (f"{root}/", f"{root}/{'0' * 32}/", f"{address}other"):
+            if status_of(wrong) != 404:
+                errors.append(f"{wrong} is served")
+        driver.get(address)
+        for _ in range(100):
+            if driver.execute_script("return Number(document.documentElement.dataset.updates || 0)") > 0:
+                break
+            time.sleep(0.1)
+        if Chart(driver).lines() == 0 or "runs finished" not in driver.find_element("id", "status").text:
+            errors.append("the page shows no curves or no progress")
+        errors += console(driver)
+        server.send_signal(signal.SIGINT)
+        if server.wait(timeout=20) != 0:
+            errors.append(f"exit status {server.returncode}")
+        if files_of(folder) != before:
+            errors.append("something was written")
+        return errors
+    finally:
+        server.kill()
+        driver.quit()
+
+
 def main():
-    kind, path, stem = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else ""
-    errors = check_html(path) if kind == "html" else check_browser(path, stem)
+    kind, path, last = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else ""
+    if kind == "watch":
+        errors = check_watch(path, pathlib.Path(last))
+    else:
+        errors = {"html": lambda page, _: check_html(page), "browser": check_browser, "clicks": check_clicks}[kind](path, last)
     print("\n".join(errors))
     sys.exit(1 if errors else 0)
 

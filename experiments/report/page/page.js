@@ -3,7 +3,7 @@
 (() => {
   const source = document.getElementById("curves");
   if (!source || typeof Dygraph === "undefined") return;
-  const data = JSON.parse(source.textContent);
+  const data = {axis: 0, axes: [], arms: []};
   const root = document.documentElement;
   root.classList.add("js");
 
@@ -12,9 +12,8 @@
   const dark = ["#56B4E9", "#FF8A3C", "#2FD3A2", "#E6A3C8", "#F5C242", "#9AD1F5", "#DDDDDD"];
   const dashes = [null, [7, 3], [2, 2], [9, 3, 2, 3], [4, 4]];
   const element = (id) => document.getElementById(id);
-  const state = {axis: data.axis, shown: new Set(), seeds: false, logX: false, logY: false, end: false};
-  data.arms.forEach((arm, i) => { if (arm.best) state.shown.add(i); });
-  if (state.shown.size === 0) data.arms.forEach((arm, i) => state.shown.add(i));
+  // shown and chosen hold names of arms: those that are drawn, and those whose box the reader has touched
+  const state = {axis: null, shown: new Set(), chosen: new Set(), seeds: false, logX: false, logY: false, end: false};
   let graph = null;
 
   const isDark = () => root.dataset.theme === "dark" ||
@@ -81,15 +80,17 @@
     return `<strong>${data.axes[state.axis].label} ${xText(point.x)}</strong> ${rows.join(" ")}`;
   };
 
-  const draw = () => {
-    const lines = data.arms.filter((arm, i) => state.shown.has(i)).flatMap(linesOf).filter((line) => line.x.length > 0);
+  const draw = (keepZoom = false) => {
+    const zoom = keepZoom && graph && graph.isZoomed() ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : null;
+    const lines = data.arms.filter((arm) => state.shown.has(arm.name)).flatMap(linesOf).filter((line) => line.x.length > 0);
     const table = tableOf(lines), box = element("chart-box");
     if (graph) graph.destroy();
     graph = null;
-    box.textContent = table.length ? "" : "nothing to draw: choose an arm below";
+    box.textContent = table.length ? "" : data.arms.length ? "nothing to draw: choose an arm below" : "";
     element("chart-legend").textContent = "";
+    root.dataset.drawn = String(table.length ? lines.length : 0);
     if (!table.length) return;
-    const series = {}, range = rangeOf(lines), grid = isDark() ? "#3a3f46" : "#dddddd";
+    const series = {}, range = zoom || rangeOf(lines), grid = isDark() ? "#3a3f46" : "#dddddd";
     lines.forEach((line) => {
       series[line.name] = {color: colour(line.arm), strokePattern: dashes[line.arm.dash % dashes.length],
                            strokeWidth: line.arm.best ? 2 : 1.2};
@@ -103,12 +104,10 @@
       axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText, axisLabelWidth: 72},
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56}},
     });
-    root.dataset.drawn = String(lines.length);
   };
 
   // ---- controls
   const axis = element("axis");
-  data.axes.forEach((each, i) => axis.add(new Option(each.label, String(i), i === state.axis, i === state.axis)));
   axis.onchange = () => { state.axis = Number(axis.value); draw(); };
   const toggle = (id, key) => {
     element(id).onchange = (event) => { state[key] = event.target.checked; draw(); };
@@ -119,33 +118,74 @@
   toggle("end-only", "end");
   toggle("seeds", "seeds");
   element("reset").onclick = () => draw();
-  element("theme").onclick = () => { root.dataset.theme = isDark() ? "light" : "dark"; draw(); };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  element("theme").onclick = () => { root.dataset.theme = isDark() ? "light" : "dark"; draw(true); };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(true));
 
-  const boxes = data.arms.map((arm, i) => {
+  const boxOf = (arm) => {
     const label = document.createElement("label"), box = document.createElement("input");
     const swatch = document.createElement("span"), name = document.createElement("span");
     box.type = "checkbox";
-    box.checked = state.shown.has(i);
-    box.onchange = () => { box.checked ? state.shown.add(i) : state.shown.delete(i); draw(); };
+    box.checked = state.shown.has(arm.name);
+    box.onchange = () => {
+      state.chosen.add(arm.name);
+      box.checked ? state.shown.add(arm.name) : state.shown.delete(arm.name);
+      draw();
+    };
     swatch.className = "swatch";
     swatch.style.setProperty("--light", light[arm.colour % light.length]);
     swatch.style.setProperty("--dark", dark[arm.colour % dark.length]);
     name.textContent = arm.name + (arm.diverged > 0 ? ` (${arm.diverged} of ${arm.runs.length} diverged)` : "");
     if (arm.best) name.className = "best";
     label.append(box, swatch, name);
-    element("arms").append(label);
-    return box;
-  });
+    return label;
+  };
   const choose = (wanted) => {
-    data.arms.forEach((arm, i) => {
-      boxes[i].checked = wanted(arm);
-      wanted(arm) ? state.shown.add(i) : state.shown.delete(i);
+    data.arms.forEach((arm) => {
+      state.chosen.add(arm.name);
+      wanted(arm) ? state.shown.add(arm.name) : state.shown.delete(arm.name);
     });
-    draw();
+    show();
   };
   element("all-arms").onclick = () => choose(() => true);
   element("best-arms").onclick = () => choose((arm) => arm.best);
   element("no-arms").onclick = () => choose(() => false);
-  draw();
+
+  const show = (keepZoom = false) => {
+    element("arms").replaceChildren(...data.arms.map(boxOf));
+    draw(keepZoom);
+  };
+  // Takes new data. Arms whose box the reader has not touched are shown if they are at their best rate.
+  const adopt = (fresh) => {
+    Object.assign(data, fresh);
+    if (state.axis === null && data.axes.length) state.axis = data.axis;
+    axis.replaceChildren(...data.axes.map((each, i) => new Option(each.label, String(i), false, i === state.axis)));
+    data.arms.filter((arm) => !state.chosen.has(arm.name)).forEach((arm) => {
+      arm.best ? state.shown.add(arm.name) : state.shown.delete(arm.name);
+    });
+    show(true);
+  };
+  if (source.textContent.trim()) adopt(JSON.parse(source.textContent));
+
+  // ---- a page that is watched asks for what has changed
+  if (!root.dataset.watch) return;
+  let last = "";
+  const update = async () => {
+    try {
+      const answer = await fetch("update"), text = await answer.text();
+      if (text !== last) {
+        const parts = JSON.parse(last = text);
+        document.title = parts.title;
+        element("front").innerHTML = parts.front;
+        element("map").innerHTML = parts.map;
+        element("status").textContent = parts.progress;
+        if (parts.curves.arms) adopt(parts.curves);
+      }
+      root.dataset.updates = String(Number(root.dataset.updates || 0) + 1);
+    } catch (error) {
+      element("status").textContent = "The program that serves this page has ended; this is the last state.";
+      last = "";
+    }
+    setTimeout(update, Number(root.dataset.watch));
+  };
+  update();
 })();

@@ -1,0 +1,33 @@
+#pragma once
+// A small server for one reader of a page: GET requests over HTTP/1.1, one at a time.
+
+#include <functional>
+#include <string>
+
+namespace onebit::experiments {
+
+struct Response {
+  int status = 200;
+  std::string type = "text/html; charset=utf-8", body = {};
+};
+
+class Server {
+ public:
+  /// Listens on a numerical IPv4 address. port 0: a free one. Throws IoError where that is not possible, and
+  /// ConfigError for anything else than such an address.
+  Server(const std::string& address, int port);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  int port() const { return port_; }
+
+  /// Answers requests until stop() returns true, which is asked several times a second. answer: the response to the
+  /// path of a GET request. A client that sends too much, nothing, or anything else, is turned away.
+  void serve(const std::function<Response(const std::string& path)>& answer, const std::function<bool()>& stop);
+
+ private:
+  int socket_ = -1, port_ = 0;
+};
+
+}  // namespace onebit::experiments
