@@ -6,11 +6,18 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr double kShortestAverage = 10;      // seconds
-constexpr double kAveraged = 1.0 / 3;        // share of the time so far
+constexpr double kShortestAverage = 20;      // seconds
+constexpr double kAveraged = 0.25;           // share of the time so far
 constexpr double kFirst = 0.5;               // seconds from the start to the first estimate
-constexpr double kCorrection = 4;            // seconds in which a correction is made, but for a factor e
+constexpr double kCorrection = 10;           // seconds in which a correction is made, but for a factor e
 constexpr double kLonger = 1.15, kMore = 2;  // an estimate is clearly longer by this factor and these seconds
+
+/// Returns what to show next. counted: what is shown now, less the seconds that have passed since.
+double corrected(double counted, double estimated, double passed) {
+  const double correction = (estimated - counted) * -std::expm1(-passed / kCorrection);
+  const bool is_longer = estimated > kLonger * counted + kMore;
+  return counted + (is_longer ? correction : std::min(correction, passed));
+}
 
 }  // namespace
 
@@ -33,10 +40,7 @@ void Pace::note(double done, double all, double now) {
   done_ = done;
   const double estimated = estimate(all - done);
   if (std::isnan(estimated) || now - start_ < kFirst) return;
-  const double counted = std::max(0.0, left_ - passed);
-  const bool corrected = estimated < counted || estimated > kLonger * counted + kMore;
-  const double correction = corrected ? (estimated - counted) * -std::expm1(-passed / kCorrection) : 0;
-  left_ = std::isnan(left_) ? estimated : counted + correction;
+  left_ = std::isnan(left_) ? estimated : corrected(std::max(0.0, left_ - passed), estimated, passed);
 }
 
 double Pace::rate() const {

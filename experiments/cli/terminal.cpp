@@ -27,7 +27,7 @@ extern "C" void request_stop(int) {
   stop_flag.store(true);
 }
 
-constexpr std::size_t kBar = 20;     // characters
+constexpr std::size_t kBar = 10;     // characters
 constexpr std::size_t kHanging = 2;  // blanks before the second and further lines of a notice
 
 std::string bar_of(double share) {

@@ -121,8 +121,8 @@ void print_details(const std::vector<Arm>& arms, const PricedArms& priced, std::
 void print_arms(const std::vector<Arm>& arms, const PricedArms& priced, std::ostream& out) {
   out << "\n";
   if (several_seeds(arms)) {
-    arms_table(priced.arms).print(out);
     print_paragraph(out, baselines_of(priced.arms));
+    arms_table(priced.arms).print(out);
   } else {
     runs_table(arms, lowest_loss(priced.arms)).print(out);
   }

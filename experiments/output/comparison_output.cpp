@@ -166,8 +166,8 @@ void print_figures(const analysis::Comparison& comparison, std::ostream& out) {
     targets_table(comparison).print(out);
     out << "\n";
   }
-  arms_table(comparison.arms).print(out);
   print_paragraph(out, baselines_of(comparison.arms));
+  arms_table(comparison.arms).print(out);
   print_unfinished(comparison.arms, out);
 }
 

@@ -45,8 +45,8 @@ void print_evaluations(const sim::PreparedRun& run, std::ostream& out) {
   const sim::EvalConfig& eval = run.config.eval;
   const Index size = run.resources.data->size(eval.split);
   if (size == 0) return;
-  out << "evaluation: " << std::min(eval.examples, size) << " of " << size << " examples every " << eval.every
-      << " steps\n";
+  print_paragraph(out, "evaluation: " + std::to_string(std::min(eval.examples, size)) + " of " + std::to_string(size) +
+                           " examples every " + std::to_string(eval.every) + " steps");
 }
 
 void print_start(const sim::PreparedRun& run, std::ostream& out) {

@@ -115,6 +115,10 @@ bool GridCell::whole() const {
   return seeds > 0 && done == seeds && std::isfinite(loss.mean);
 }
 
+bool GridArm::ended() const {
+  return std::ranges::none_of(cells, [](const GridCell& cell) { return cell.waiting > 0; });
+}
+
 bool GridArm::best_at_edge() const {
   return best && cells.size() > 1 && (*best == 0 || *best + 1 == cells.size());
 }

@@ -28,6 +28,8 @@ struct GridArm {
   std::vector<GridCell> cells;      ///< in the order of their values, if these are numbers, else of the points
   std::optional<std::size_t> best;  ///< the cell with the lowest loss of those that are whole
 
+  /// Whether every run is over.
+  bool ended() const;
   /// Whether the best cell is the first or the last of several.
   bool best_at_edge() const;
 };

@@ -89,11 +89,11 @@ Table as_list(const SweepGrid& grid) {
   return table;
 }
 
-/// Whether at least half of the table with all arms and values would be filled.
+/// Whether at least three quarters of the table with all arms and values would be filled.
 bool is_dense(const SweepGrid& grid) {
   std::size_t cells = 0;
   for (const GridArm& arm : grid.rows) cells += arm.cells.size();
-  return 2 * cells >= grid.rows.size() * grid.values().size();
+  return 4 * cells >= 3 * grid.rows.size() * grid.values().size();
 }
 
 Table table_of(const SweepGrid& grid, Index columns) {
@@ -157,7 +157,7 @@ void print_edges(const SweepGrid& grid, bool tuned, std::ostream& out) {
   if (!tuned && grid.key != "optimizer.lr") return;
   std::vector<std::string> arms;
   for (const GridArm& arm : grid.rows) {
-    if (!arm.best_at_edge()) continue;
+    if (!arm.ended() || !arm.best_at_edge()) continue;
     const std::string which = *arm.best == 0 ? "smallest" : "largest";
     arms.push_back(arm.label.empty() ? which : arm.label + " (" + which + ")");
   }
@@ -168,12 +168,15 @@ void print_edges(const SweepGrid& grid, bool tuned, std::ostream& out) {
 }
 
 std::string answer_of(const SweepGrid& grid, const std::string& folder) {
-  if (!grid.best) return "No arm has a finite loss with all of its seeds.";
+  const bool ended = std::ranges::all_of(grid.rows, &GridArm::ended);
+  if (!grid.best) return std::string(ended ? "No" : "So far, no") + " arm has a finite loss with all of its seeds.";
   const GridArm& best = grid.rows[*grid.best];
   const GridCell& cell = best.cells[*best.best];
-  const std::string seeds = cell.seeds > 1 ? " over " + std::to_string(cell.seeds) + " seeds" : "";
-  std::string text = cell.seeds > 1 ? "Lowest mean final loss: " : "Lowest final loss: ";
-  text.append(interval_text(cell.loss, kDigits)).append(seeds);
+  const bool several = cell.seeds > 1;
+  std::string text = ended ? "Lowest " : "So far, lowest ";
+  text.append(several ? "mean final loss: " : "final loss: ");
+  text.append(interval_text(cell.loss, kDigits));
+  if (several) text.append(" over ").append(std::to_string(cell.seeds)).append(" seeds");
   const std::string place = place_text(grid, best);
   if (!place.empty()) text.append(", ").append(place);
   const GridArm* next = next_arm(grid);
@@ -184,7 +187,7 @@ std::string answer_of(const SweepGrid& grid, const std::string& folder) {
       .append(", ")
       .append(number(100 * more, 3))
       .append("% higher");
-  if (cell.seeds > 1) text.append(" ('onebit analyze ").append(folder).append("' judges it)");
+  if (several) text.append(" ('onebit analyze ").append(folder).append("' judges it)");
   return text + ".";
 }
 
