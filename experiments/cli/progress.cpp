@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "device/base/text.hpp"
 #include "experiments/cli/window.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kRefresh{100};  // between two states of a line that overwrites itself
 constexpr std::chrono::seconds kNewLine{10};        // between two lines elsewhere
+constexpr std::chrono::milliseconds kWayToTerminal{100};
 
 /// The progress line that is on the terminal now.
 struct {
@@ -63,7 +65,10 @@ ProgressLine::ProgressLine(bool requested)
       shown_(overwrites_ || requested) {}
 
 ProgressLine::~ProgressLine() {
+  const bool is_passed_on = line.there && isatty(STDERR_FILENO) != 1;
   clear_progress();
+  // The standard output of a rank takes another way to the terminal, and must not arrive before the line is erased.
+  if (is_passed_on) std::this_thread::sleep_for(kWayToTerminal);
 }
 
 void ProgressLine::show(Index done, Index all, const Parts& parts) {
@@ -87,7 +92,8 @@ void ProgressLine::show(Index done, Index all, const Parts& parts) {
 }
 
 void clear_progress() {
-  if (line.there) std::fprintf(stderr, "\r%s", erasing(window_columns(STDERR_FILENO)));
+  if (line.there) std::fprintf(stderr, "\r%s\r", erasing(window_columns(STDERR_FILENO)));
+  std::fflush(stderr);
   line.there = false;
 }
 

@@ -26,8 +26,7 @@ namespace onebit::experiments {
 namespace {
 
 constexpr int kNotStarted = 127;
-constexpr std::string_view kErasing = "\033[K";        // what ProgressLine writes last
-constexpr std::string_view kProgressEnd = "\033[K\r";  // ends its other texts
+constexpr std::string_view kProgressEnd = "\033[K\r";  // ends what ProgressLine writes
 
 std::atomic<pid_t> mpirun{0};
 std::atomic<int> stops{0};
@@ -113,7 +112,7 @@ class Report {
     if (line.empty()) return;
     std::cerr << (line.ends_with(kProgressEnd) ? fitted(line) : line) << std::flush;
     said_ = true;
-    open_ = line.back() != '\n' && line.back() != '\r' && line != kErasing;
+    open_ = line.back() != '\n' && line.back() != '\r';
   }
 
   /// Cuts off what a progress line has more than the terminal's width; a rank does not know it.

@@ -172,3 +172,15 @@ TEST_CASE("terminal: progress follows the terminal's width") {
   CHECK(ShownText(process.text().substr(narrow)).widest() <= 40);
   CHECK_THAT(ShownText(process.text()).lines().back(), !Contains("ETA"));
 }
+
+TEST_CASE("terminal: the progress of ranks fits, and is gone when the run has ended") {
+  ONEBIT_SKIP_UNLESS(mpi_is_here(), "mpi", "no MPI");
+  const NoLeakCheck leaks;
+  const Folder folder;
+  const ShownText shown(bytes_in_terminal(
+      folder, tiny_run("run", {"--steps", "300", "--workers", "8", "--ranks", "2", "-o", "run.h5"}), 40));
+  CHECK(shown.erased() >= 2);
+  CHECK(shown.line_with("samples/s").empty());
+  CHECK(shown.line_with("/300").empty());
+  CHECK(shown.line_with("log  ").ends_with("run.h5"));
+}
