@@ -1,16 +1,29 @@
 #include "experiments/cli/printable_output.hpp"
 
+#include <unistd.h>
+
 #include <iostream>
 
 #include "device/base/text.hpp"
+#include "experiments/cli/window.hpp"
 
 namespace onebit::experiments {
 
-PrintableOutput::PrintableOutput() : target_(std::cout.rdbuf(this)) {}
+PrintableOutput::PrintableOutput() : target_(std::cout.rdbuf(this)), coloured_(has_colours(STDOUT_FILENO)) {}
 
 PrintableOutput::~PrintableOutput() {
   pass_on();
   std::cout.rdbuf(target_);
+}
+
+Index PrintableOutput::columns() const {
+  return window_columns(STDOUT_FILENO);
+}
+
+void PrintableOutput::paint(Tone tone) {
+  if (!coloured_ || !pass_on()) return;
+  const std::string_view sequence = sequence_of(tone);
+  target_->sputn(sequence.data(), static_cast<std::streamsize>(sequence.size()));
 }
 
 PrintableOutput::int_type PrintableOutput::overflow(int_type byte) {

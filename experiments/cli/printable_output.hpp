@@ -4,17 +4,22 @@
 #include <streambuf>
 #include <string>
 
+#include "experiments/output/screen.hpp"
+
 namespace onebit::experiments {
 
 /// Makes everything printable() that goes to std::cout during its lifetime, except line ends: names and texts in the
 /// files that a command reads may contain sequences that control a terminal. Lines are passed on whole, the rest when
-/// std::cout is flushed.
-class PrintableOutput : private std::streambuf {
+/// std::cout is flushed. Colours go past this filter, so that no text can set them.
+class PrintableOutput : public Screen {
  public:
   PrintableOutput();
   ~PrintableOutput() override;
   PrintableOutput(const PrintableOutput&) = delete;
   PrintableOutput& operator=(const PrintableOutput&) = delete;
+
+  Index columns() const override;
+  void paint(Tone tone) override;
 
  private:
   int_type overflow(int_type byte) override;
@@ -23,6 +28,7 @@ class PrintableOutput : private std::streambuf {
   bool pass_on();
 
   std::streambuf* target_;
+  bool coloured_;
   std::string pending_;
 };
 

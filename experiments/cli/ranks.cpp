@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -12,15 +13,20 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <string_view>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/progress.hpp"
 #include "experiments/cli/terminal.hpp"
+#include "experiments/cli/window.hpp"
+#include "experiments/output/screen.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 constexpr int kNotStarted = 127;
+constexpr std::string_view kProgressEnd = "\033[K\r";  // ends what ProgressLine writes
 
 std::atomic<pid_t> mpirun{0};
 std::atomic<int> stops{0};
@@ -40,7 +46,6 @@ std::vector<std::string> command_of(Index ranks, const std::vector<std::string>&
   command.insert(command.end(),
                  {"-n", std::to_string(ranks), std::filesystem::read_symlink("/proc/self/exe").string()});
   command.insert(command.end(), arguments.begin(), arguments.end());
-  if (isatty(STDERR_FILENO) == 1 && arguments.front() == "run") command.emplace_back("--progress");
   return command;
 }
 
@@ -54,6 +59,7 @@ std::vector<std::string> command_of(Index ranks, const std::vector<std::string>&
   // Makes a waiting rank yield its core. Otherwise each exchange would wait for the end of a time slice whenever
   // another program, such as a compiler, runs at the same time.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  if (isatty(STDERR_FILENO) == 1) setenv(kPassedOnVariable, "1", 1);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0) {
     execvp(words[0], words.data());
@@ -104,9 +110,16 @@ class Report {
 
   void pass_on(const std::string& line) {
     if (line.empty()) return;
-    std::cerr << line << std::flush;
+    std::cerr << (line.ends_with(kProgressEnd) ? fitted(line) : line) << std::flush;
     said_ = true;
-    open_ = line.back() != '\n' && line.back() != '\r' && !line.ends_with("\033[K");
+    open_ = line.back() != '\n' && line.back() != '\r';
+  }
+
+  /// Cuts off what a progress line has more than the terminal's width; a rank does not know it.
+  static std::string fitted(const std::string& line) {
+    const std::string text = line.substr(0, line.size() - kProgressEnd.size());
+    const auto room = static_cast<std::size_t>(std::max<Index>(window_columns(STDERR_FILENO), 1) - 1);
+    return std::string(room > 0 ? shortened(text, room) : text).append(kProgressEnd);
   }
 
   void take_message(const std::string& message) {

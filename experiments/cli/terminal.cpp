@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -12,6 +12,9 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "device/comm/process_group.hpp"
+#include "experiments/cli/progress.hpp"
+#include "experiments/cli/window.hpp"
+#include "experiments/output/screen.hpp"
 #include "sim/models/external_process.hpp"
 
 namespace onebit::experiments {
@@ -24,46 +27,58 @@ extern "C" void request_stop(int) {
   stop_flag.store(true);
 }
 
-/// A progress line on stderr that overwrites itself, at most ten times a second.
-class ProgressLine {
- public:
-  ProgressLine(std::string label, bool shown) : label_(std::move(label)), shown_(shown) {}
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
+constexpr std::size_t kBar = 10;     // characters
+constexpr std::size_t kHanging = 2;  // blanks before the second and further lines of a notice
 
-  void show(const sim::Progress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!shown_ || (now - last_ < std::chrono::milliseconds(100) && progress.step != progress.steps)) return;
-    last_ = now;
-    const std::chrono::duration<double> elapsed = now - start_;
-    const double share = static_cast<double>(progress.step) / static_cast<double>(progress.steps);
-    std::string bar(20, '.');
-    bar.replace(0, static_cast<std::size_t>(share * 20), static_cast<std::size_t>(share * 20), '#');
-    std::fprintf(stderr, "\r\033[K%s [%s] %ld/%ld  loss %.4f  %.0f samples/s  ETA %.0f s", label_.c_str(), bar.c_str(),
-                 static_cast<long>(progress.step), static_cast<long>(progress.steps), progress.loss,
-                 progress.samples_per_second, elapsed.count() * (1 - share) / share);
-    std::fflush(stderr);
-  }
+std::string bar_of(double share) {
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(kBar));
+  return "[" + std::string(full, '#') + std::string(kBar - full, '.') + "]";
+}
 
- private:
-  using Time = std::chrono::steady_clock::time_point;
-  std::string label_;
-  bool shown_;
-  Time start_ = std::chrono::steady_clock::now();
-  Time last_ = {};
-};
+/// Returns a rate with three digits, such as "950" or "21.2k".
+std::string rate_text(double rate) {
+  if (rate >= 999.5e3) return number(rate / 1e6, 3) + "M";
+  return rate >= 999.5 ? number(rate / 1e3, 3) + "k" : number(rate, 3);
+}
+
+std::vector<ProgressPart> parts_of(const std::string& name, const sim::Progress& progress, const Pace& pace) {
+  const double share = static_cast<double>(progress.step) / static_cast<double>(progress.steps);
+  const double rate = pace.rate() * static_cast<double>(progress.samples);
+  const std::string left = std::isnan(pace.seconds_left()) ? "" : "ETA " + clock_text(pace.seconds_left());
+  return {{name, 2},
+          {bar_of(share), 4},
+          {std::to_string(progress.step) + "/" + std::to_string(progress.steps), 0},
+          {"loss " + number(progress.loss), 3},
+          {std::isnan(rate) ? "" : rate_text(rate) + " samples/s", 5},
+          {left, 1}};
+}
+
+/// Prints a text on stderr in lines as wide as a terminal; elsewhere it is one line. word: the text's beginning.
+void print_notice(const std::string& word, Tone tone, const std::string& text) {
+  const std::string start = "onebit: " + word;
+  const std::vector<std::string> lines = wrapped(start + printable(text), window_columns(STDERR_FILENO), kHanging);
+  clear_progress();
+  std::string shown = join(lines, "\n");
+  if (tone != Tone::plain && has_colours(STDERR_FILENO) && shown.starts_with(start)) {
+    shown = "onebit: ";
+    shown.append(sequence_of(tone)).append(word).append(sequence_of(Tone::plain));
+    shown.append(join(lines, "\n").substr(start.size()));
+  }
+  std::fprintf(stderr, "%s\n", shown.c_str());
+}
 
 }  // namespace
 
 void print_error(const std::string& text) {
-  std::fprintf(stderr, "onebit: error: %s\n", printable(text).c_str());
+  print_notice("error", Tone::bad, ": " + text);
 }
 
 void warn(const std::string& text) {
-  std::fprintf(stderr, "onebit: warning: %s\n", printable(text).c_str());
+  print_notice("warning", Tone::warning, ": " + text);
+}
+
+void say(const std::string& text) {
+  print_notice("", Tone::plain, text);
 }
 
 void warn_of(const std::vector<IdleOption>& options) {
@@ -89,14 +104,11 @@ bool stop_requested() {
   return stop_flag.load();
 }
 
-bool shows_progress(bool requested) {
-  return requested || isatty(STDERR_FILENO) == 1;
-}
-
 Training training_of(const CommandInput& input, const OutputPolicy& output, bool progress) {
-  const bool shown = shows_progress(progress);
-  const auto watch = [shown](const std::string& name) -> Watcher::OnStep {
-    return [line = std::make_shared<ProgressLine>(name, shown)](const sim::Progress& step) { line->show(step); };
+  const auto watch = [progress](const std::string& name) -> Watcher::OnStep {
+    return [name, line = std::make_shared<ProgressLine>(progress)](const sim::Progress& step) {
+      line->show(step.step, step.steps, [&](const Pace& pace) { return parts_of(name, step, pace); });
+    };
   };
   return {.output = output,
           .origin = {program_version(), ONEBIT_GIT_COMMIT, input.text},

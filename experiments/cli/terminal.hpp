@@ -20,10 +20,13 @@ int exit_status(sim::RunStatus status);
 
 std::string program_version();
 
-/// Prints an error as one printable line on stderr.
+/// Prints an error on stderr, printable, after "onebit: error: ". It is one line, except on a terminal that is
+/// narrower.
 void print_error(const std::string& text);
-/// Prints a warning as one printable line on stderr.
+/// Prints a warning as print_error() prints an error.
 void warn(const std::string& text);
+/// Prints a text that is neither, after "onebit: ".
+void say(const std::string& text);
 /// Prints a warning about options without effect, if there are any.
 void warn_of(const std::vector<IdleOption>& options);
 
@@ -32,9 +35,6 @@ void warn_of(const std::vector<IdleOption>& options);
 /// answer in time is no longer waited for.
 void install_stop_handler();
 bool stop_requested();
-
-/// Returns whether to show progress: on a terminal, or on request.
-bool shows_progress(bool requested);
 
 /// Returns how to train a command's runs. Warnings go to stderr, and so does progress on a terminal or on request.
 /// Signals stop the runs.

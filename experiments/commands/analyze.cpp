@@ -12,6 +12,7 @@
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/fit_output.hpp"
 #include "experiments/output/pictures.hpp"
+#include "experiments/output/screen.hpp"
 #include "experiments/output/validation_output.hpp"
 #include "experiments/study/prices.hpp"
 
@@ -114,7 +115,7 @@ int analyze_one(const Options& options) {
 void print_lines(const std::string& title, const std::vector<std::string>& lines) {
   if (lines.empty()) return;
   std::cout << "\n" << title << "\n";
-  for (const std::string& line : lines) std::cout << "  " << line << "\n";
+  for (const std::string& line : lines) print_paragraph(std::cout, "  " + line);
 }
 
 Json array_of(const std::vector<std::string>& lines) {
@@ -143,9 +144,10 @@ int compare_logs(const Options& options) {
     std::cout << json.text() << "\n";
     return kExitDone;
   }
-  print_comparison(comparison, std::cout);
+  print_figures(comparison, std::cout);
   print_lines("what went wrong", problems);
   print_lines("left out", logs.left_out);
+  print_verdicts(comparison, std::cout);
   return kExitDone;
 }
 

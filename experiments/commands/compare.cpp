@@ -14,6 +14,7 @@
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/deepspeed_output.hpp"
 #include "experiments/output/pictures.hpp"
+#include "experiments/output/screen.hpp"
 #include "experiments/output/summary_output.hpp"
 #include "experiments/study/arm_runs.hpp"
 
@@ -42,26 +43,27 @@ void check(const Options& options) {
   files::check_output(options.out + "/runs.csv", true);
 }
 
-/// Compares the arms by their logs. None where there is only one seed or one arm. Throws ConfigError where a log holds
-/// too little or the arms cannot be compared.
-std::optional<analysis::Comparison> judged(const Options& options, const std::vector<analysis::Arm>& arms) {
-  if (options.seeds < 2 || arms.size() < 2) return std::nullopt;
+/// Compares the arms by their logs. Throws ConfigError where a log holds too little or the arms cannot be compared.
+analysis::Comparison compared(const Options& options, const std::vector<analysis::Arm>& arms) {
   for (const analysis::Arm& arm : arms) std::ranges::for_each(arm.runs, analysis::require_enough);
   return analysis::compare(arms, {.margin = options.margin.value_or(analysis::default_margin)});
 }
 
-void print_judged(const Options& options, const std::vector<analysis::Arm>& arms) {
+/// Prints how the arms differ, which is the answer.
+void print_answer(const Options& options, const std::vector<analysis::Arm>& arms) {
+  if (arms.size() < 2) return;
   try {
-    if (const auto comparison = judged(options, arms)) print_verdicts(*comparison, std::cout);
+    (options.seeds < 2 ? print_single_seed : print_verdicts)(compared(options, arms), std::cout);
   } catch (const ConfigError& error) {
-    std::cout << "\nno verdicts: " << error.what() << "\n";
+    std::cout << "\n";
+    print_paragraph(std::cout, std::string("no verdicts: ") + error.what());
   }
 }
 
 Json with_verdicts(const Json& json, const Options& options, const std::vector<analysis::Arm>& arms) {
+  if (options.seeds < 2 || arms.size() < 2) return json;
   try {
-    const auto comparison = judged(options, arms);
-    return comparison ? json.with("comparison", to_json(*comparison)) : json;
+    return json.with("comparison", to_json(compared(options, arms)));
   } catch (const ConfigError& error) {
     return json.with("no_verdicts", std::string(error.what()));
   }
@@ -104,18 +106,17 @@ int compare(const Options& options) {
   write_csv(results.arms, options.out + "/runs.csv");
   const analysis::PricedArms priced =
       analysis::price_arms(results.arms, std::nan(""), prices.clusters, prices.rules, *prices.model);
-  if (!options.json) {
-    print_deepspeed(options.run, std::cout);
-    print_arm_runs(results.arms, priced, std::cout);
-    print_judged(options, results.arms);
-  }
   // Pictures of time are drawn only for clusters that were requested.
   const std::vector<std::string> pictures = draw_pictures(results.arms, priced.arms, price.names_clusters, options.out);
   if (options.json) {
     const Json json = with_verdicts(to_json(results.arms, priced, pictures), options, results.arms);
     std::cout << with_deepspeed(json, options.run).text() << "\n";
   } else {
+    print_deepspeed(options.run, std::cout);
+    print_details(results.arms, priced, std::cout);
     print_pictures(pictures, std::cout);
+    print_arms(results.arms, priced, std::cout);
+    print_answer(options, results.arms);
   }
   return comparison_status(results);
 }

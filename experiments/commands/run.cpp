@@ -9,6 +9,7 @@
 #include "experiments/options/deepspeed_batch.hpp"
 #include "experiments/output/deepspeed_output.hpp"
 #include "experiments/output/memory_output.hpp"
+#include "experiments/output/run_output.hpp"
 #include "experiments/output/summary_output.hpp"
 #include "experiments/study/resume.hpp"
 #include "sim/run/weights_file.hpp"
@@ -33,14 +34,6 @@ std::vector<Option<Options>> rows() {
           progress_row<Options>()};
 }
 
-void print_evaluations(const sim::PreparedRun& run) {
-  const sim::EvalConfig& eval = run.config.eval;
-  const Index size = run.resources.data->size(eval.split);
-  if (size == 0) return;
-  std::cout << "evaluation: " << std::min(eval.examples, size) << " of " << size << " examples every " << eval.every
-            << " steps\n";
-}
-
 void print_plan(const sim::PreparedRun& run, const Options& options) {
   if (options.json) {
     std::vector<std::pair<std::string, Json>> members;
@@ -55,7 +48,7 @@ void print_plan(const sim::PreparedRun& run, const Options& options) {
   table.print(std::cout);
   std::cout << "\n";
   print_memory(run, std::cout);
-  print_evaluations(run);
+  print_evaluations(run, std::cout);
 }
 
 Json shares_json(const std::vector<sim::RankShare>& shares) {
@@ -93,6 +86,7 @@ int report(const Options& options, const TrainedRun& trained, std::vector<std::p
     print_deepspeed(options.run, std::cout);
     print_summary(summary, std::cout);
     if (over_ranks) print_shares(trained.shares);
+    print_answer(summary, std::cout);
   }
   const sim::RunResult& result = trained.result;
   if (result.status == sim::RunStatus::diverged || result.status == sim::RunStatus::failed) {
@@ -128,15 +122,13 @@ int run(const Options& options) {
     return kExitDone;
   }
   install_stop_handler();
-  const auto print_plan_of_memory = [&] {
+  const auto begin = [&] {
     if (options.json) return;
-    print_memory(run, std::cout);
-    print_evaluations(run);
+    print_start(run, std::cout);
     std::cout << std::endl;
   };
-  const TrainedRun trained =
-      run_and_log(run, options.out, decision.existing, training_of(options, policy, options.progress),
-                  config.optimizer.name, print_plan_of_memory);
+  const TrainedRun trained = run_and_log(run, options.out, decision.existing,
+                                         training_of(options, policy, options.progress), config.optimizer.name, begin);
   if (!is_root) return exit_status(trained.result.status);
   return report(options, trained, {{"memory_plan", to_json(run.plan)}});
 }

@@ -8,8 +8,10 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/deepspeed_batch.hpp"
 #include "experiments/output/deepspeed_output.hpp"
+#include "experiments/output/screen.hpp"
 #include "experiments/study/arms.hpp"
 #include "experiments/sweep/folder.hpp"
+#include "experiments/sweep/grid_output.hpp"
 #include "experiments/sweep/output.hpp"
 #include "experiments/sweep/session.hpp"
 
@@ -47,7 +49,7 @@ SweepSetup setup_of(const SweepOptions& options) {
                   .time_limit = options.time_limit,
                   .retries = options.retries};
   setup.retry_failed = options.retry_failed;
-  setup.board = shows_progress(options.progress);
+  setup.progress = options.progress;
   return setup;
 }
 
@@ -102,6 +104,20 @@ int show_plan(SweepSession& session, const SweepOptions& options) {
   return kExitDone;
 }
 
+void print_results(const std::vector<Point>& points, const std::vector<PointResult>& results,
+                   const std::vector<Grid>& tuned, const SweepOptions& options) {
+  const SweepGrid grid = grid_of(points, results, tuned.empty() ? "" : tuned.front().key);
+  print_grid(grid, std::cout);
+  print_reasons(points, results, std::cout);
+  for (const Grid& arm : tuned) {
+    if (!arm.complete) print_paragraph(std::cout, "the search is not finished: " + arm.label);
+  }
+  print_edges(grid, !tuned.empty(), std::cout);
+  print_paragraph(std::cout, "single runs: " + options.out + "/index.csv");
+  std::cout << "\n";
+  print_paragraph(std::cout, answer_of(grid, options.out));
+}
+
 void show_results(SweepSession& session, const std::vector<PointResult>& results, const SweepOptions& options) {
   const std::string index = options.out + "/index.csv";
   const std::vector<Grid> grids = grids_of(session.arms(), session.losses());
@@ -114,15 +130,14 @@ void show_results(SweepSession& session, const std::vector<PointResult>& results
     return;
   }
   print_deepspeed(options.run, std::cout);
-  print_points(session.points(), results, index, std::cout);
-  print_grids(grids, std::cout);
+  print_results(session.points(), results, grids, options);
 }
 
 /// Returns the exit status. A diverged run counts as a result. A failed run counts as a failure, which is reported
 /// after all others are done.
 int sweep_status(const std::vector<PointResult>& results, bool complete) {
   if (!complete) {
-    std::cerr << "onebit: stopped; run the same command again to continue\n";
+    say("stopped; run the same command again to continue");
     return kExitStopped;
   }
   const auto failed = std::count_if(results.begin(), results.end(), [](const PointResult& result) {
@@ -146,7 +161,7 @@ int sweep(const SweepOptions& options) {
   if (options.dry_run) return show_plan(session, options);
   session.plans();  // every point is checked before the folder is touched
   const Shard shard = parse_shard(options.shard);
-  if (shard.of_slurm) std::cerr << "onebit: shard " << shard.text() << " from SLURM_PROCID and SLURM_NTASKS\n";
+  if (shard.of_slurm) say("shard " + shard.text() + " from SLURM_PROCID and SLURM_NTASKS");
   make_folder(options.out);
   install_stop_handler();
   definitions_in(options.out, definition_of(options), options.extend, true);

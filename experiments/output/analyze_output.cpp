@@ -6,16 +6,28 @@
 #include <ostream>
 
 #include "device/base/error.hpp"
+#include "experiments/output/screen.hpp"
 
 namespace onebit::experiments {
 namespace {
 
+Tone tone_of(analysis::Severity severity) {
+  switch (severity) {
+    case analysis::Severity::problem:
+      return Tone::bad;
+    case analysis::Severity::warning:
+      return Tone::warning;
+    default:
+      return Tone::plain;
+  }
+}
+
 void print_findings(const std::vector<analysis::Finding>& findings, std::ostream& out) {
   if (findings.empty()) out << "nothing wrong was found\n";
   for (const analysis::Finding& finding : findings) {
-    out << analysis::name(finding.severity) << ": " << finding.text;
-    if (!finding.hint.empty()) out << "; " << finding.hint;
-    out << "\n";
+    const std::string word(analysis::name(finding.severity));
+    print_paragraph(out, word + ": " + finding.text + (finding.hint.empty() ? "" : "; " + finding.hint),
+                    {word, tone_of(finding.severity)});
   }
 }
 
@@ -28,7 +40,8 @@ void print_table(const Table& table, std::ostream& out) {
 
 void print_variance(const analysis::VarianceView& view, std::ostream& out) {
   print_table(stability_table(view), out);
-  out << "\n" << rule_of(view) << "\n";
+  out << "\n";
+  print_paragraph(out, rule_of(view));
   thresholds_table(view).print(out);
   print_table(tensors_table(view.tensors), out);
   print_table(drift_table(view.drift), out);
@@ -37,7 +50,7 @@ void print_variance(const analysis::VarianceView& view, std::ostream& out) {
 void print_theory(const analysis::TheoryView& view, std::ostream& out) {
   constants_table(view.constants).print(out);
   print_table(bound_table(view.bound), out);
-  for (const std::string& line : theory_lines(view)) out << line << "\n";
+  for (const std::string& line : theory_lines(view)) print_paragraph(out, line);
 }
 
 Json finding_json(const analysis::Finding& finding) {
@@ -185,7 +198,10 @@ void print_analysis(const LogAnalysis& analysis, std::ostream& out) {
     out << "\n";
     print_theory(*analysis.theory, out);
   }
-  for (const std::string& reason : analysis.left_out) out << "\n" << reason << "\n";
+  for (const std::string& reason : analysis.left_out) {
+    out << "\n";
+    print_paragraph(out, reason);
+  }
 }
 
 Json to_json(const LogAnalysis& analysis) {

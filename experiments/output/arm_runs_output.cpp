@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <sstream>
 
 #include "analysis/pictures/plot.hpp"
 #include "device/base/csv.hpp"
 #include "device/base/files.hpp"
 #include "experiments/output/comparison_output.hpp"
+#include "experiments/output/screen.hpp"
 #include "experiments/output/summary_output.hpp"
 #include "experiments/output/time_output.hpp"
 
@@ -32,37 +34,47 @@ bool several_seeds(const std::vector<Arm>& arms) {
   return std::ranges::any_of(arms, [](const Arm& arm) { return arm.runs.size() > 1; });
 }
 
-void print_runs(const std::vector<Arm>& arms, std::ostream& out) {
-  Table table({"arm", "seed", "status", "final loss", "best loss", "accuracy", "freeze step", "bytes/worker",
-               "dense step", "compressed step", "vs fp16", "vs fp32", "wall"});
-  for (const Arm& arm : arms) {
-    for (const Run& one : arm.runs) {
+/// Returns one row per run. best: the arm to mark.
+Table runs_table(const std::vector<Arm>& arms, std::optional<std::size_t> best = std::nullopt) {
+  Table table({"arm", "seed", "status", "final loss", "accuracy", "bytes/worker", "vs fp16", "wall", "vs fp32",
+               "freeze step", "best loss", "dense step", "compressed step"});
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    for (const Run& one : arms[a].runs) {
       const Summary& run = one.summary;
-      table.add({arm.name, std::to_string(run.seed), status_name(run), number(run.final_loss, 5),
-                 number(run.best_loss, 5), percent_text(run.accuracy), freeze_text(run), bytes_text(run.bytes),
-                 bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes), ratio_text(run.ratio_fp16),
-                 ratio_text(run.ratio_fp32), seconds_text(run.wall_seconds)});
+      table.add({arms[a].name, std::to_string(run.seed), status_name(run), number(run.final_loss, 5),
+                 percent_text(run.accuracy), bytes_text(run.bytes), ratio_text(run.ratio_fp16),
+                 seconds_text(run.wall_seconds), ratio_text(run.ratio_fp32), freeze_text(run), number(run.best_loss, 5),
+                 bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes)});
+      if (a == best) table.mark_best();
     }
   }
-  table.print(out);
+  return table;
 }
 
 /// Prints bytes, time and errors of the codecs in compressed steps, from each arm's first run.
 void print_codecs(const std::vector<Arm>& arms, std::ostream& out) {
-  Table table({"compressed steps", "up", "down", "vs fp16", "codec time, mean step", "worker codec error",
-               "server codec error", "distance from the mean"});
-  bool any = false;
+  const auto first = [](const Arm& arm) -> const Summary& { return arm.runs.front().summary; };
+  const bool summed =
+      std::ranges::any_of(arms, [&](const Arm& arm) { return std::isfinite(first(arm).worker_mean_distance); });
+  std::vector<std::string> header = {"compressed steps", "up",       "down",      "vs fp16",
+                                     "codec time",       "error up", "error down"};
+  if (summed) header.emplace_back("distance");
+  Table table(header);
   for (const Arm& arm : arms) {
-    const Summary& run = arm.runs.front().summary;
+    const Summary& run = first(arm);
     if (!std::isfinite(run.compressed_step_bytes)) continue;
-    any = true;
     const double fp16 = run.ratio_fp16 * run.bytes / static_cast<double>(run.steps);
-    table.add({arm.name, bytes_text(run.up_bytes), bytes_text(run.down_bytes),
-               ratio_text(fp16 / run.compressed_step_bytes), seconds_text(run.codec_seconds),
-               number(run.worker_codec_error, 3), number(run.server_codec_error, 3),
-               number(run.worker_mean_distance, 3)});
+    std::vector<std::string> row = {arm.name,
+                                    bytes_text(run.up_bytes),
+                                    bytes_text(run.down_bytes),
+                                    ratio_text(fp16 / run.compressed_step_bytes),
+                                    seconds_text(run.codec_seconds),
+                                    number(run.worker_codec_error, 3),
+                                    number(run.server_codec_error, 3)};
+    if (summed) row.push_back(number(run.worker_mean_distance, 3));
+    table.add(row);
   }
-  if (!any) return;
+  if (table.empty()) return;
   table.print(out);
   out << "\n";
 }
@@ -94,21 +106,27 @@ void append(std::vector<std::string>& list, const std::vector<std::string>& more
 
 }  // namespace
 
-void print_arm_runs(const std::vector<Arm>& arms, const PricedArms& priced, std::ostream& out) {
-  print_runs(arms, out);
-  for (const ArmFigures& arm : priced.arms) {
-    for (const std::string& line : arm.unfinished_runs) out << arm.name << ": " << line << "\n";
-  }
-  out << "\n";
+void print_details(const std::vector<Arm>& arms, const PricedArms& priced, std::ostream& out) {
   if (several_seeds(arms)) {
-    arms_table(priced.arms).print(out);
-    out << baselines_of(priced.arms) << "\n\n";
+    runs_table(arms).print(out);
+    out << "\n";
   }
   print_codecs(arms, out);
   communication_table(priced.arms).print(out);
   out << "\n";
   times_table(priced.arms).print(out);
-  for (const std::string& line : computing_lines(priced.computing)) out << line << "\n";
+  for (const std::string& line : computing_lines(priced.computing)) print_paragraph(out, line);
+}
+
+void print_arms(const std::vector<Arm>& arms, const PricedArms& priced, std::ostream& out) {
+  out << "\n";
+  if (several_seeds(arms)) {
+    print_paragraph(out, baselines_of(priced.arms));
+    arms_table(priced.arms).print(out);
+  } else {
+    runs_table(arms, lowest_loss(priced.arms)).print(out);
+  }
+  print_unfinished(priced.arms, out);
 }
 
 void write_csv(const std::vector<Arm>& arms, const std::string& path) {

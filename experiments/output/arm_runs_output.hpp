@@ -9,9 +9,11 @@
 
 namespace onebit::experiments {
 
-/// Prints one row per run, means of the arms if there are several seeds, communication per step, and the time of a run
-/// on each cluster.
-void print_arm_runs(const std::vector<analysis::Arm>& arms, const analysis::PricedArms& priced, std::ostream& out);
+/// Prints one row per run if there are several seeds, the codecs, communication per step, and the time of a run on each
+/// cluster.
+void print_details(const std::vector<analysis::Arm>& arms, const analysis::PricedArms& priced, std::ostream& out);
+/// Prints one row per arm: its run or, if there are several seeds, its means.
+void print_arms(const std::vector<analysis::Arm>& arms, const analysis::PricedArms& priced, std::ostream& out);
 
 /// Writes one row per run. Throws IoError.
 void write_csv(const std::vector<analysis::Arm>& arms, const std::string& path);

@@ -1,9 +1,13 @@
 #include "experiments/output/comparison_output.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <ostream>
 
 #include "experiments/output/interval_output.hpp"
+#include "experiments/output/screen.hpp"
 #include "experiments/output/time_output.hpp"
 
 namespace onebit::experiments {
@@ -65,14 +69,62 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
   return Json::array(items);
 }
 
+/// Returns the word in a verdict's sentence that gives the judgement, with its colour.
+Marked mark_of(analysis::Judgement judgement) {
+  using analysis::Judgement;
+  static const std::map<Judgement, Marked> marks = {
+      {Judgement::better, {"better", Tone::good}},
+      {Judgement::equivalent, {"equivalent", Tone::good}},
+      {Judgement::worse, {"worse", Tone::bad}},
+      {Judgement::not_resolved, {"not resolved", Tone::warning}},
+      {Judgement::too_few_seeds, {"too few seeds", Tone::warning}},
+      {Judgement::not_comparable_diverged, {"not comparable", Tone::warning}},
+      {Judgement::undefined, {"undefined", Tone::warning}},
+  };
+  return marks.at(judgement);
+}
+
+/// Returns "5.66x fewer bytes per worker".
+std::string bytes_difference(double baseline, double bytes) {
+  if (bytes == baseline) return "the same bytes per worker";
+  const bool fewer = bytes < baseline;
+  return ratio_text(fewer ? baseline / bytes : bytes / baseline) + (fewer ? " fewer" : " more") + " bytes per worker";
+}
+
+/// Says how the only pair of runs of two arms differs.
+std::string difference_text(const analysis::Comparison& comparison, const analysis::Verdict& verdict) {
+  const auto bytes = [&](const std::string& name) {
+    return std::ranges::find(comparison.arms, name, &ArmFigures::name)->bytes.mean;
+  };
+  const double shift = verdict.difference.relative.mean;
+  std::string text = verdict.arm + " against " + verdict.baseline + " with one seed: ";
+  text += shift == 0 ? "the same final loss"
+                     : "final loss " + number(100 * std::abs(shift), 3) + "% " + (shift < 0 ? "lower" : "higher");
+  text.append(", ").append(bytes_difference(bytes(verdict.baseline), bytes(verdict.arm)));
+  return text + "; more --seeds would judge it";
+}
+
 }  // namespace
 
+std::optional<std::size_t> lowest_loss(const std::vector<ArmFigures>& arms) {
+  const auto loss = [](const ArmFigures& arm) {
+    const bool whole = arm.finished == arm.runs && std::isfinite(arm.final_loss.mean);
+    return whole ? arm.final_loss.mean : std::numeric_limits<double>::infinity();
+  };
+  const auto best = std::ranges::min_element(arms, {}, loss);
+  if (arms.size() < 2 || std::isinf(loss(*best))) return std::nullopt;
+  return static_cast<std::size_t>(best - arms.begin());
+}
+
 Table arms_table(const std::vector<ArmFigures>& arms) {
-  Table table({"arm", "finished", "final loss", "best loss", "accuracy", "bytes/worker", "vs fp16", "vs fp32"});
-  for (const ArmFigures& arm : arms) {
+  Table table({"arm", "finished", "final loss", "bytes/worker", "vs fp16", "accuracy", "vs fp32", "best loss"});
+  const std::optional<std::size_t> best = lowest_loss(arms);
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    const ArmFigures& arm = arms[a];
     table.add({arm.name, std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
-               interval_text(arm.best_loss), percent_interval(arm.accuracy), bytes_text(arm.bytes.mean),
-               ratio_text(arm.ratio_fp16.times.mean), ratio_text(arm.ratio_fp32.times.mean)});
+               bytes_text(arm.bytes.mean), ratio_text(arm.ratio_fp16.times.mean), percent_interval(arm.accuracy),
+               ratio_text(arm.ratio_fp32.times.mean), interval_text(arm.best_loss)});
+    if (a == best) table.mark_best();
   }
   return table;
 }
@@ -96,33 +148,53 @@ Table targets_table(const analysis::Comparison& comparison) {
   return table;
 }
 
-void print_comparison(const analysis::Comparison& comparison, std::ostream& out) {
-  arms_table(comparison.arms).print(out);
-  out << baselines_of(comparison.arms) << "\n";
-  for (const ArmFigures& arm : comparison.arms) {
-    for (const std::string& line : arm.unfinished_runs) out << arm.name << ": " << line << "\n";
+void print_unfinished(const std::vector<ArmFigures>& arms, std::ostream& out) {
+  for (const ArmFigures& arm : arms) {
+    for (const std::string& line : arm.unfinished_runs) print_paragraph(out, arm.name + ": " + line);
   }
-  out << "\n";
+}
+
+void print_figures(const analysis::Comparison& comparison, std::ostream& out) {
   if (!comparison.arms.front().seconds.empty()) {
     communication_table(comparison.arms).print(out);
     out << "\n";
     times_table(comparison.arms).print(out);
-    for (const std::string& line : computing_lines(comparison.computing)) out << line << "\n";
+    for (const std::string& line : computing_lines(comparison.computing)) print_paragraph(out, line);
     out << "\n";
   }
-  if (std::isfinite(comparison.target)) targets_table(comparison).print(out);
-  print_verdicts(comparison, out);
+  if (std::isfinite(comparison.target)) {
+    targets_table(comparison).print(out);
+    out << "\n";
+  }
+  print_paragraph(out, baselines_of(comparison.arms));
+  arms_table(comparison.arms).print(out);
+  print_unfinished(comparison.arms, out);
 }
 
 void print_verdicts(const analysis::Comparison& comparison, std::ostream& out) {
+  for (const std::string& note : comparison.notes) print_paragraph(out, "note: " + note);
   for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
-    out << "\n" << section.heading << (section.heading.empty() ? "" : ": ") << section.rule << "\n";
+    out << "\n";
+    print_paragraph(out, section.heading + (section.heading.empty() ? "" : ": ") + section.rule);
     for (const analysis::Verdict& verdict : section.verdicts) {
-      out << verdict.sentence << "\n";
-      for (const std::string& warning : verdict.warnings) out << "  warning: " << warning << "\n";
+      print_paragraph(out, verdict.sentence, mark_of(verdict.judgement));
+      for (const std::string& warning : verdict.warnings) {
+        print_paragraph(out, "  warning: " + warning, {"warning", Tone::warning});
+      }
     }
   }
-  for (const std::string& note : comparison.notes) out << "note: " << note << "\n";
+}
+
+void print_single_seed(const analysis::Comparison& comparison, std::ostream& out) {
+  out << "\n";
+  for (const std::string& note : comparison.notes) print_paragraph(out, "note: " + note);
+  for (const auto* verdicts : {&comparison.other_rates, &comparison.verdicts}) {
+    for (const analysis::Verdict& verdict : *verdicts) {
+      const bool is_pair = verdict.judgement == analysis::Judgement::too_few_seeds && !verdict.seeds.empty();
+      print_paragraph(out, is_pair ? difference_text(comparison, verdict) : verdict.sentence,
+                      mark_of(verdict.judgement));
+    }
+  }
 }
 
 Json to_json(const analysis::Comparison& comparison) {

@@ -2,22 +2,31 @@
 // A comparison of arms by their logs, as tables and as JSON.
 
 #include <iosfwd>
+#include <optional>
 
 #include "analysis/compare/comparison.hpp"
 #include "experiments/output/output.hpp"
 
 namespace onebit::experiments {
 
-/// Returns one row per arm, over its seeds.
+/// Returns the place of the arm with the lowest mean final loss among those all of whose runs finished; none if there
+/// is no such arm, or only one arm in all.
+std::optional<std::size_t> lowest_loss(const std::vector<analysis::ArmFigures>& arms);
+/// Returns one row per arm, over its seeds. The arm with the lowest loss is marked.
 Table arms_table(const std::vector<analysis::ArmFigures>& arms);
 /// Names the baselines of the ratios in arms_table; there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
+/// Prints one line for every run that did not finish.
+void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);
 /// Returns each arm's cost of reaching the target; the comparison has a target.
 Table targets_table(const analysis::Comparison& comparison);
 
-void print_comparison(const analysis::Comparison& comparison, std::ostream& out);
+/// Prints the times on clusters, the cost of the target, and one row per arm.
+void print_figures(const analysis::Comparison& comparison, std::ostream& out);
 /// Prints the number of comparisons and their criterion, then each verdict with its warnings.
 void print_verdicts(const analysis::Comparison& comparison, std::ostream& out);
+/// Prints, for arms with one seed, how far each one's final loss and bytes are from those of its baseline.
+void print_single_seed(const analysis::Comparison& comparison, std::ostream& out);
 Json to_json(const analysis::Comparison& comparison);
 
 }  // namespace onebit::experiments

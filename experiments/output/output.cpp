@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <ostream>
 
+#include "experiments/output/screen.hpp"
+
 namespace onebit::experiments {
 namespace {
 
@@ -28,10 +30,14 @@ std::string escaped(std::string_view text) {
   return result + "\"";
 }
 
-/// Returns the number of characters of a UTF-8 text.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+constexpr std::size_t kGap = 2;         // blanks between columns
+constexpr std::size_t kNarrowest = 10;  // characters that a text column keeps on a narrow terminal
+
+/// Returns the characters of a line with columns of these widths.
+std::size_t sum_of(const std::vector<std::size_t>& widths) {
+  std::size_t sum = 0;
+  for (const std::size_t width : widths) sum += width + kGap;
+  return sum - std::min(sum, kGap);
 }
 
 }  // namespace
@@ -42,21 +48,72 @@ void Table::add(const std::vector<std::string>& row) {
   rows_.push_back(std::move(cells));
 }
 
-void Table::print(std::ostream& out) const {
+std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size() && row.size() > 1; ++c) widths[c] = std::max(widths[c], width(row[c]));
+    for (std::size_t c = 0; c < row.size() && row.size() > 1; ++c) widths[c] = std::max(widths[c], width_of(row[c]));
   }
-  for (const auto& row : rows_) {
+  return widths;
+}
+
+std::size_t Table::width() const {
+  return sum_of(widths());
+}
+
+/// Returns the widths of the columns that fit into lines of `room` characters; the widest text column becomes narrower
+/// if the text columns and one more do not fit.
+std::vector<std::size_t> Table::fitted_widths(std::size_t room) const {
+  std::vector<std::size_t> fitted = widths();
+  const std::size_t kept = std::max(text_columns_, std::size_t{2});
+  while (fitted.size() > kept && sum_of(fitted) > room) fitted.pop_back();
+  const std::size_t sum = sum_of(fitted);
+  if (sum <= room) return fitted;
+  const auto end = fitted.begin() + static_cast<std::ptrdiff_t>(std::min(text_columns_, fitted.size()));
+  const auto widest = std::max_element(fitted.begin(), end);
+  if (widest != end) *widest = std::max(*widest - std::min(*widest, sum - room), std::min(*widest, kNarrowest));
+  return fitted;
+}
+
+/// Prints a row; cells that are wider than their column continue in further lines.
+void Table::print_row(const std::vector<std::string>& row, const std::vector<std::size_t>& widths,
+                      std::ostream& out) const {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t lines = 1;
+  for (std::size_t c = 0; c < std::min(row.size(), widths.size()); ++c) {
+    const bool text = c < text_columns_ && width_of(row[c]) > widths[c];
+    cells.push_back(wrapped(row[c], text ? static_cast<Index>(widths[c]) : 0));
+    lines = std::max(lines, cells.back().size());
+  }
+  for (std::size_t l = 0; l < lines; ++l) {
     std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string padding(widths[c] - std::min(widths[c], width(row[c])), ' ');
-      line += (c > 0 ? "  " : "") + (c < text_columns_ ? row[c] + padding : padding + row[c]);
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const std::string cell = l < cells[c].size() ? cells[c][l] : "";
+      const std::string padding(widths[c] - std::min(widths[c], width_of(cell)), ' ');
+      line += std::string(c > 0 ? kGap : 0, ' ') + (c < text_columns_ ? cell + padding : padding + cell);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out << line << "\n";
   }
+}
+
+void Table::print(std::ostream& out) const {
+  const auto room = static_cast<std::size_t>(columns_of(out));
+  const std::vector<std::size_t> shown = room > 0 ? fitted_widths(room) : widths();
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    const bool best = best_ > 0 && r == best_;
+    if (best) out << Tone::good;
+    if (rows_[r].size() == 1) {
+      print_paragraph(out, rows_[r].front());
+    } else {
+      print_row(rows_[r], shown, out);
+    }
+    if (best) out << Tone::plain;
+  }
+  const std::vector<std::string>& header = rows_.front();
+  if (shown.size() >= header.size()) return;
+  const std::vector<std::string> hidden(header.begin() + static_cast<std::ptrdiff_t>(shown.size()), header.end());
+  out << shortened("a wider terminal or '| less -S' also shows: " + join(hidden, ", "), room) << "\n";
 }
 
 Json Json::object(const std::vector<std::pair<std::string, Json>>& members) {

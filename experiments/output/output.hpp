@@ -11,7 +11,9 @@
 namespace onebit::experiments {
 
 /// A table with a header row. Text columns, by default only the first, are left-aligned; the others are right-aligned.
-/// A row of one cell is a heading, which may be wider than its column.
+/// A row of one cell is a heading, which may be wider than its column. On a terminal that is too narrow, the last
+/// columns are left out and named below, and long texts continue in further lines; so the columns that matter most come
+/// first.
 class Table {
  public:
   explicit Table(const std::vector<std::string>& header, std::size_t text_columns = 1) : text_columns_(text_columns) {
@@ -19,15 +21,24 @@ class Table {
   }
   /// Adds a row; its cells are made printable().
   void add(const std::vector<std::string>& row);
+  /// Colours the row that was added last as the best one.
+  void mark_best() { best_ = rows_.size() - 1; }
   void print(std::ostream& out) const;
 
   bool empty() const { return rows_.size() < 2; }                              ///< whether the header is the only row
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }  ///< all rows, the header first
   std::size_t text_columns() const { return text_columns_; }
+  /// Returns the characters of a line that has all columns.
+  std::size_t width() const;
 
  private:
+  std::vector<std::size_t> widths() const;
+  std::vector<std::size_t> fitted_widths(std::size_t room) const;
+  void print_row(const std::vector<std::string>& row, const std::vector<std::size_t>& widths, std::ostream& out) const;
+
   std::vector<std::vector<std::string>> rows_;
   std::size_t text_columns_;
+  std::size_t best_ = 0;  ///< index in rows_; 0: no row is the best
 };
 
 /// A JSON value built as text.

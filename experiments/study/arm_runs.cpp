@@ -28,8 +28,15 @@ Index parameters_of(const sim::PreparedRun& run) {
   return sim::make_model(counting, run.config.model, *run.resources.data)->parameters();
 }
 
-/// Trains one arm. Returns false if a signal stopped it.
-bool run_arm(const Study& study, const Arm& arm, Index examples, analysis::Arm& result) {
+/// Returns the name of a run for the watcher: "adam seed 1, run 2 of 6". before: runs of the study before this one.
+std::string watched_name(const Arm& arm, std::uint32_t seed, Index before, Index all) {
+  const std::string name = arm.name + " seed " + std::to_string(seed);
+  return all == 1 ? name : name + ", run " + std::to_string(before + 1) + " of " + std::to_string(all);
+}
+
+/// Trains arm `a`. Returns false if a signal stopped it.
+bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, Index examples, analysis::Arm& result) {
+  const Arm& arm = arms[a];
   for (Index s = 0; s < study.seeds; ++s) {
     sim::RunConfig config = with_seed(make_config(arm.settings), s);
     const std::string path = log_path(study, arm, config.seed);
@@ -39,7 +46,8 @@ bool run_arm(const Study& study, const Arm& arm, Index examples, analysis::Arm& 
     const sim::RunResult run = decision.done
                                    ? completed(path, config)
                                    : run_and_log(sim::prepare(config), path, decision.existing, study.training,
-                                                 arm.name + " seed " + std::to_string(config.seed))
+                                                 watched_name(arm, config.seed, static_cast<Index>(a) * study.seeds + s,
+                                                              std::ssize(arms) * study.seeds))
                                          .result;
     result.runs.push_back(analysis::load_run(sim::LogReader(path)));
     if (run.status == sim::RunStatus::stopped) return false;
@@ -79,9 +87,9 @@ ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index exam
   make_folder(study.folder);
   study.training.watcher.on_start();
   ArmResults results;
-  for (const Arm& arm : arms) {
-    results.arms.push_back({arm.name, {}, {}});
-    results.complete = run_arm(study, arm, examples, results.arms.back());
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    results.arms.push_back({arms[a].name, {}, {}});
+    results.complete = run_arm(study, arms, a, examples, results.arms.back());
     results.arms.back().options = analysis::arm_options(results.arms.back().runs.front());
     if (!results.complete) break;
   }

@@ -1,36 +1,34 @@
 #include "experiments/sweep/board.hpp"
 
-#include <cstdio>
+#include <cmath>
 
-#include "experiments/output/output.hpp"
+#include "device/base/text.hpp"
+#include "experiments/cli/terminal.hpp"
 
 namespace onebit::experiments {
+namespace {
+
+std::vector<ProgressPart> parts_of(const Standing& standing, const Pace& pace) {
+  std::vector<ProgressPart> parts = {
+      {"sweep " + std::to_string(standing.ended) + "/" + std::to_string(standing.points), 0},
+      {std::to_string(standing.running) + " running", 3}};
+  if (standing.failed > 0) parts.push_back({std::to_string(standing.failed) + " failed", 2});
+  if (!std::isnan(pace.seconds_left())) parts.push_back({"ETA " + clock_text(pace.seconds_left()), 1});
+  if (!standing.best_label.empty()) {
+    parts.push_back({"best " + number(standing.best, 5), 4});
+    parts.push_back({"(" + standing.best_label + ")", 5});
+  }
+  return parts;
+}
+
+}  // namespace
 
 void Board::show(const Standing& standing) {
-  if (before_ < 0) before_ = standing.ended;
-  const auto now = Clock::now();
-  if (!shown_ || now - last_ < std::chrono::milliseconds(100)) return;
-  last_ = now;
-  const std::chrono::duration<double> elapsed = now - start_;
-  const auto count = [](Index value) { return std::to_string(value); };
-  const Index ended = standing.ended - before_, left = standing.points - standing.ended;
-  const double each = ended > 0 ? elapsed.count() / static_cast<double>(ended) : 0;
-  std::string text =
-      "sweep " + count(standing.ended) + "/" + count(standing.points) + "  " + count(standing.running) + " running";
-  if (standing.failed > 0) text += "  " + count(standing.failed) + " failed";
-  if (ended > 0) text += "  ETA " + number(each * static_cast<double>(left), 3) + " s";
-  if (!standing.best_label.empty()) text += "  best " + number(standing.best, 5) + " (" + standing.best_label + ")";
-  std::fprintf(stderr, "\r\033[K%.119s", printable(text).c_str());  // a line that wraps could not be overwritten
-  std::fflush(stderr);
+  line_.show(standing.ended, standing.points, [&](const Pace& pace) { return parts_of(standing, pace); });
 }
 
 void Board::tell(const std::string& line) {
-  clear();
-  std::fprintf(stderr, "onebit: %s\n", printable(line).c_str());
-}
-
-void Board::clear() const {
-  if (shown_) std::fputs("\r\033[K", stderr);
+  say(line);
 }
 
 }  // namespace onebit::experiments

@@ -1,10 +1,10 @@
 #pragma once
-// A progress line on stderr about a sweep, which overwrites itself.
+// What a sweep tells on stderr while it runs.
 
-#include <chrono>
 #include <string>
 
 #include "device/base/types.hpp"
+#include "experiments/cli/progress.hpp"
 
 namespace onebit::experiments {
 
@@ -17,23 +17,16 @@ struct Standing {
 
 class Board {
  public:
-  explicit Board(bool shown) : shown_(shown) {}
-  ~Board() { clear(); }
-  Board(const Board&) = delete;
-  Board& operator=(const Board&) = delete;
+  /// requested: whether to show progress even if stderr is not a terminal.
+  explicit Board(bool requested) : line_(requested) {}
 
-  /// Shows the progress, at most ten times a second.
+  /// Shows the progress, if it is time to.
   void show(const Standing& standing);
   /// Prints a permanent line above the progress line, even if no progress is shown.
-  void tell(const std::string& line);
+  static void tell(const std::string& line);
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void clear() const;
-
-  bool shown_;
-  Index before_ = -1;  ///< points that had ended before the first call of show; -1: not called yet
-  Clock::time_point start_ = Clock::now(), last_ = {};
+  ProgressLine line_;
 };
 
 }  // namespace onebit::experiments

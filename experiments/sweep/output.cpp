@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 #include <ostream>
 
 #include "device/base/text.hpp"
@@ -11,15 +10,13 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr std::size_t kRows = 20;
-
 bool has_arms(const std::vector<Point>& points) {
   return std::any_of(points.begin(), points.end(), [](const Point& point) { return !point.arm.empty(); });
 }
 
 /// Returns the column headings of the settings that distinguish points.
 std::vector<std::string> point_head(const std::vector<Point>& points) {
-  std::vector<std::string> head = {"point"};
+  std::vector<std::string> head;
   if (has_arms(points)) head.emplace_back("arm");
   for (const std::string& key : varied_keys(points)) head.push_back(key);
   head.emplace_back("seed");
@@ -27,9 +24,9 @@ std::vector<std::string> point_head(const std::vector<Point>& points) {
 }
 
 std::vector<std::string> point_cells(const Point& point, const std::vector<std::string>& head) {
-  std::vector<std::string> cells = {point.name};
-  for (std::size_t c = 1; c + 1 < head.size(); ++c) {
-    cells.push_back(c == 1 && head[c] == "arm" ? point.arm : value_of(point, head[c]));
+  std::vector<std::string> cells;
+  for (std::size_t c = 0; c + 1 < head.size(); ++c) {
+    cells.push_back(c == 0 && head[c] == "arm" ? point.arm : value_of(point, head[c]));
   }
   cells.push_back(std::to_string(point.config.seed));
   return cells;
@@ -40,39 +37,7 @@ std::vector<std::string> with(std::vector<std::string> cells, const std::vector<
   return cells;
 }
 
-/// Orders points, best first; those without a loss come last, in their order.
-std::vector<std::size_t> by_loss(const std::vector<PointResult>& results) {
-  std::vector<std::size_t> order(results.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto key = [&](std::size_t p) {
-    const double loss = results[p].loss();
-    return std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss;
-  };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-  return order;
-}
-
 }  // namespace
-
-void print_points(const std::vector<Point>& points, const std::vector<PointResult>& results, const std::string& index,
-                  std::ostream& out) {
-  const std::vector<std::string> head = point_head(points);
-  Table table(with(head, {"status", "steps", "train loss", "eval loss", "accuracy", "bytes/worker", "wall"}));
-  const std::vector<std::size_t> order = by_loss(results);
-  for (std::size_t i = 0; i < std::min(kRows, order.size()); ++i) {
-    const PointResult& result = results[order[i]];
-    table.add(with(point_cells(points[order[i]], head),
-                   {status_text(result.status), std::to_string(result.steps), number(result.train_loss, 5),
-                    number(result.eval_loss, 5), percent_text(result.accuracy), bytes_text(result.bytes),
-                    seconds_text(result.wall_seconds)}));
-  }
-  table.print(out);
-  if (order.size() > kRows) out << order.size() - kRows << " more in " << index << "\n";
-  for (std::size_t p = 0; p < points.size(); ++p) {
-    if (!results[p].reason.empty())
-      out << points[p].name << " " << label_of(points[p]) << ": " << results[p].reason << "\n";
-  }
-}
 
 std::vector<Grid> grids_of(const std::vector<TunedArm>& arms, const LossOfPoint& loss) {
   std::vector<Grid> grids;
@@ -104,32 +69,13 @@ std::vector<Grid> grids_of(const std::vector<TunedArm>& arms, const LossOfPoint&
   return grids;
 }
 
-void print_grids(const std::vector<Grid>& grids, std::ostream& out) {
-  for (const Grid& grid : grids) {
-    Table table({grid.key, "mean loss", "seeds", ""});
-    for (std::size_t r = 0; r < grid.rows.size(); ++r) {
-      const Grid::Row& row = grid.rows[r];
-      table.add({row.value, number(row.loss, 5), std::to_string(row.ended) + "/" + std::to_string(row.seeds),
-                 grid.found && r == grid.best ? "best" : ""});
-    }
-    out << "\n" << (grid.label.empty() ? "all runs" : grid.label) << "\n";
-    table.print(out);
-    if (!grid.found) out << "no value gave a finite loss\n";
-    if (!grid.complete) out << "the search is not finished\n";
-    if (grid.at_edge) {
-      out << "warning: the best " << grid.key << " is the " << (grid.best == 0 ? "smallest" : "largest")
-          << " value tried: widen the range of --tune\n";
-    }
-  }
-}
-
 Json to_json(const std::vector<Point>& points, const std::vector<PointResult>& results) {
   std::vector<Json> rows;
   const std::vector<std::string> head = point_head(points);
   for (std::size_t p = 0; p < points.size(); ++p) {
     const std::vector<std::string> cells = point_cells(points[p], head);
-    std::vector<std::pair<std::string, Json>> members;
-    for (std::size_t c = 0; c + 1 < cells.size(); ++c) members.emplace_back(c == 0 ? "name" : head[c], cells[c]);
+    std::vector<std::pair<std::string, Json>> members = {{"name", points[p].name}};
+    for (std::size_t c = 0; c + 1 < cells.size(); ++c) members.emplace_back(head[c], cells[c]);
     const PointResult& result = results[p];
     members.emplace_back("seed", static_cast<long>(points[p].config.seed));
     members.emplace_back("status", status_text(result.status));
@@ -166,14 +112,14 @@ Json to_json(const std::vector<Grid>& grids) {
 void print_plan(const std::vector<Point>& points, const std::vector<PointResult>& results,
                 const std::map<std::string, PointPlan>& plans, std::ostream& out) {
   const std::vector<std::string> head = point_head(points);
-  Table table(with(head, {"status", "memory"}));
+  Table table(with(head, {"status", "memory", "point"}));
   for (std::size_t p = 0; p < points.size(); ++p) {
     const auto plan = plans.find(points[p].name);
     const bool fits = plan != plans.end() && plan->second.unfit.empty();
     const std::string refusal = plan == plans.end() ? "-" : "does not fit";
-    table.add(
-        with(point_cells(points[p], head),
-             {status_text(results[p].status), fits ? bytes_text(static_cast<double>(plan->second.bytes)) : refusal}));
+    table.add(with(point_cells(points[p], head),
+                   {status_text(results[p].status),
+                    fits ? bytes_text(static_cast<double>(plan->second.bytes)) : refusal, points[p].name}));
   }
   table.print(out);
   out << points.size() << " points\n";

@@ -1,5 +1,5 @@
 #pragma once
-// What a sweep prints when it ends.
+// A sweep's points, plans and tuned options for people and for programs; see also grid_output.hpp.
 
 #include <iosfwd>
 #include <map>
@@ -9,11 +9,6 @@
 #include "experiments/sweep/results.hpp"
 
 namespace onebit::experiments {
-
-/// Prints the points, best first, and the reasons of failures below. A long list is cut, with a count of the rest and a
-/// reference to `index`.
-void print_points(const std::vector<Point>& points, const std::vector<PointResult>& results, const std::string& index,
-                  std::ostream& out);
 
 /// A tuned arm with the mean losses of the values tried.
 struct Grid {
@@ -31,7 +26,6 @@ struct Grid {
   bool complete = false;  ///< every value has been tried
 };
 std::vector<Grid> grids_of(const std::vector<TunedArm>& arms, const LossOfPoint& loss);
-void print_grids(const std::vector<Grid>& grids, std::ostream& out);
 
 Json to_json(const std::vector<Point>& points, const std::vector<PointResult>& results);
 Json to_json(const std::vector<Grid>& grids);

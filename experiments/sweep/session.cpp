@@ -23,8 +23,8 @@ SweepSession::SweepSession(SweepSetup setup)
     : setup_(std::move(setup)),
       results_(setup_.folder),
       planner_(setup_.limits.memory),
-      board_(setup_.board),
-      runner_(results_, [this](const std::string& line) { board_.tell(line); }),
+      board_(setup_.progress),
+      runner_(results_, Board::tell),
       points_(points_of(setup_.definitions, setup_.execution, losses())) {}
 
 LossOfPoint SweepSession::losses() {
@@ -121,7 +121,7 @@ bool SweepSession::submit(const Point& point) {
     return true;
   }
   results_.note_failure(point.name, PointStatus::failed, plan.unfit);
-  board_.tell(label_of(point) + " failed: " + plan.unfit);
+  Board::tell(label_of(point) + " failed: " + plan.unfit);
   count(point);
   return false;
 }

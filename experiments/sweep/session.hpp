@@ -18,7 +18,7 @@ struct SweepSetup {
   Shard shard;
   RunnerLimits limits;  ///< memory 0: nine tenths of the free memory
   bool retry_failed = false;
-  bool board = false;
+  bool progress = false;  ///< whether to show progress even if stderr is not a terminal
 };
 
 class SweepSession {

@@ -56,7 +56,6 @@ class Run {
 
  private:
   void step() {
-    const Clock::time_point start = Clock::now();
     const StepOutcome outcome = cluster_.advance();
     log_step(outcome);
     for (const optim::Event& event : outcome.report.events) append(Event{outcome.step, event.kind, event.text});
@@ -64,7 +63,7 @@ class Run {
     if (outcome.step % cluster_.evaluations().every == 0 || last) evaluate(outcome.step, outcome.samples);
     flush_when_due(outcome.step);
     checkpoint_when_due(outcome.step);
-    report_progress(outcome, seconds_between(start, Clock::now()));
+    report_progress(outcome);
   }
 
   void log_step(const StepOutcome& outcome) {
@@ -150,9 +149,9 @@ class Run {
     return end(RunStatus::stopped, "stopped by a signal", "stop");
   }
 
-  void report_progress(const StepOutcome& outcome, double seconds) {
-    const double rate = static_cast<double>(config_.workers * config_.batch * config_.accumulation) / seconds;
-    control_.on_step({outcome.step, cluster_.steps(), outcome.loss, rate});
+  void report_progress(const StepOutcome& outcome) {
+    const Index samples = config_.workers * config_.batch * config_.accumulation;
+    control_.on_step({outcome.step, cluster_.steps(), outcome.loss, samples});
   }
 
   /// Says how the run can continue: what a device held is lost, but not what is on disk.

@@ -21,7 +21,7 @@ struct Progress {
   Index step = 0;
   Index steps = 0;
   double loss = 0;
-  double samples_per_second = 0;
+  Index samples = 0;  ///< samples of a step, of all workers together
 };
 
 struct RunControl {

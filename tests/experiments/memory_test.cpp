@@ -8,6 +8,7 @@
 using namespace onebit;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -67,15 +68,17 @@ TEST_CASE("memory: the plan is within a tenth for models with convolutions, resi
   check_plan(small_run(bert, "adam", 4, 1), 40e6);
 }
 
-TEST_CASE("memory: the plan is printed before a run and by a dry run") {
+TEST_CASE("memory: the plan is printed by a dry run, and its total before a run") {
   const Folder folder;
-  for (const Arguments& more : {Arguments{"-o", "run.h5"}, Arguments{"--dry-run"}}) {
-    const Outcome run = run_onebit(folder, tiny_run("run", joined(more, {"--memory", "1GB", "--worker-group", "1"})));
-    CAPTURE(run.out, run.err);
-    CHECK(run.status == 0);
-    CHECK_THAT(run.out, Contains("gradients of 1 workers at a time") && Contains("data and program") &&
-                            Contains("total, of 1 GB"));
-  }
+  const auto run = [&](const Arguments& more) {
+    return run_onebit(folder, tiny_run("run", joined(more, {"--memory", "1GB", "--worker-group", "1"})));
+  };
+  const Outcome dry = run({"--dry-run"}), trained = run({"-o", "run.h5"});
+  CAPTURE(dry.out, dry.err, trained.out);
+  CHECK(dry.status == 0);
+  CHECK_THAT(dry.out, Contains("gradients of 1 workers at a time") && Contains("data and program") &&
+                          Contains("total, of 1 GB"));
+  CHECK_THAT(trained.out, StartsWith("adam: 2 workers, 6 steps; memory ") && Contains(" MB of 1 GB (see --dry-run)\n"));
   const Outcome json = run_onebit(folder, tiny_run("run", {"--dry-run", "--json", "--memory", "2GiB"}));
   CHECK(json_value(json.out, "limit") == "2147483648");
   CHECK(json_value(json.out, "worker_group") == "2");

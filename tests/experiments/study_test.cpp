@@ -75,7 +75,7 @@ TEST_CASE("study: watchers see every step of every run by its name, and may stop
   CHECK_FALSE(results.complete);
   CHECK(starts == 1);
   CHECK(steps == 9);
-  CHECK(names == std::vector<std::string>{"adam seed 1", "sgd seed 1"});
+  CHECK(names == std::vector<std::string>{"adam seed 1, run 1 of 2", "sgd seed 1, run 2 of 2"});
   CHECK(results.arms.back().runs.back().summary.status == sim::RunStatus::stopped);
 }
 

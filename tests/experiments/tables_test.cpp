@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "experiments/output/interval_output.hpp"
+#include "experiments/output/screen.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;
@@ -24,4 +25,77 @@ TEST_CASE("tables: columns are aligned by characters, not by bytes") {
 TEST_CASE("tables: intervals of shares are percentages") {
   CHECK(percent_interval({0.5, 0.01, 3}) == "50% ± 1%");
   CHECK(percent_interval({0.5, std::numeric_limits<double>::quiet_NaN(), 1}) == "50%");
+}
+
+namespace {
+
+/// A terminal of some width without colours.
+class Paper : public Screen {
+ public:
+  explicit Paper(Index columns) : columns_(columns) {}
+  Index columns() const override { return columns_; }
+  void paint(Tone tone) override { text_ += "<" + std::to_string(static_cast<int>(tone)) + ">"; }
+  const std::string& text() const { return text_; }
+
+ private:
+  int_type overflow(int_type byte) override {
+    text_ += traits_type::to_char_type(byte);
+    return byte;
+  }
+  Index columns_;
+  std::string text_;
+};
+
+template <class Print>
+std::string on_paper(Index columns, const Print& print) {
+  Paper paper(columns);
+  std::ostream out(&paper);
+  print(out);
+  return paper.text();
+}
+
+}  // namespace
+
+TEST_CASE("tables: a narrow terminal gets the first columns, and the names of the others") {
+  Table table({"arm", "loss", "bytes", "accuracy", "wall"});
+  table.add({"adam", "1.25", "12 kB", "50%", "1 s"});
+  const auto print = [&](std::ostream& out) { table.print(out); };
+  CHECK(on_paper(80, print) ==
+        "arm   loss  bytes  accuracy  wall\n"
+        "adam  1.25  12 kB       50%   1 s\n");
+  CHECK(on_paper(33, print) == on_paper(80, print));
+  CHECK(on_paper(32, print) ==
+        "arm   loss  bytes  accuracy\n"
+        "adam  1.25  12 kB       50%\n"
+        "a wider terminal or '| less -S'…\n");
+  CHECK(on_paper(0, print) == on_paper(80, print));
+  Table wide({"arm", std::string(50, 'a'), std::string(30, 'b'), "c"});
+  wide.add({"x", "1", "2", "3"});
+  CHECK_THAT(
+      on_paper(70, [&](std::ostream& out) { wide.print(out); }),
+      Catch::Matchers::EndsWith("\na wider terminal or '| less -S' also shows: " + std::string(25, 'b') + "…\n"));
+}
+
+TEST_CASE("tables: long texts continue in further lines where the terminal is narrow") {
+  Table table({"option", "value"}, 2);
+  table.add({"log", "a/path/that/is/long and more"});
+  CHECK(on_paper(20, [&](std::ostream& out) { table.print(out); }) ==
+        "option  value\n"
+        "log     a/path/that/\n"
+        "        is/long and\n"
+        "        more\n");
+}
+
+TEST_CASE("tables: the best row is coloured, and a word of a paragraph") {
+  Table table({"arm", "loss"});
+  table.add({"a", "1"});
+  table.mark_best();
+  table.add({"b", "2"});
+  CHECK(on_paper(80, [&](std::ostream& out) { table.print(out); }) == "arm  loss\n<1>a       1\n<0>b       2\n");
+  const auto print = [](std::ostream& out) { print_paragraph(out, "worse-1 is worse than b", {"worse", Tone::bad}); };
+  CHECK(on_paper(80, print) == "worse-1 is <3>worse<0> than b\n");
+  CHECK(on_paper(10, print) == "worse-1 is\n  <3>worse<0>\n  than b\n");
+  std::ostringstream plain;
+  print(plain);
+  CHECK(plain.str() == "worse-1 is worse than b\n");
 }

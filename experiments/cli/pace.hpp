@@ -1,0 +1,33 @@
+#pragma once
+// How fast a job advances and how long it still takes, smoothed so that a reader can follow both numbers.
+
+#include <limits>
+
+namespace onebit::experiments {
+
+/// Speed and remaining time of a job that reports how much of it is done. The speed is an exponential average over the
+/// last quarter of the time so far, and over at least twenty seconds. The remaining time counts down with the clock and
+/// is corrected gradually; it rises only if the estimate has become clearly longer, and else stands still.
+class Pace {
+ public:
+  /// Registers that `done` of `all` units are done. now: seconds from any origin, not descending. The first call sets
+  /// the start: what was done before does not count.
+  void note(double done, double all, double now);
+
+  /// Returns units per second; NaN while unknown.
+  double rate() const;
+  /// Returns the remaining seconds; NaN while unknown.
+  double seconds_left() const { return left_; }
+
+ private:
+  double estimate(double remaining) const;
+
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  bool begun_ = false;
+  double start_ = 0, now_ = 0, done_ = 0;
+  double units_ = 0, seconds_ = 0;  ///< weighted sums over the past, up to the last unit that was done
+  double pending_ = 0;              ///< seconds since then
+  double left_ = kNone;
+};
+
+}  // namespace onebit::experiments

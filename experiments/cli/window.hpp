@@ -1,0 +1,15 @@
+#pragma once
+// The terminal to which a standard stream is connected.
+
+#include "device/base/types.hpp"
+
+namespace onebit::experiments {
+
+/// Returns the characters of a line of the terminal, as it is at this moment; 0 if the stream is no terminal. stream:
+/// STDOUT_FILENO or STDERR_FILENO.
+Index window_columns(int stream);
+
+/// Whether the stream is a terminal on which colours are wanted: NO_COLOR is not set, and TERM is not "dumb".
+bool has_colours(int stream);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,74 @@
+#include "experiments/output/run_output.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/base/text.hpp"
+#include "experiments/output/output.hpp"
+#include "experiments/output/screen.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// Returns "final loss 1.2345, accuracy 61.5%".
+std::string loss_text(const analysis::Summary& run) {
+  if (std::isnan(run.final_loss)) return "no final loss";
+  std::string text = "final loss " + number(run.final_loss, 5);
+  if (std::isfinite(run.accuracy)) text += ", accuracy " + percent_text(run.accuracy);
+  return text;
+}
+
+/// Returns "each worker sent 1.11 MB, 5.66x less than dense fp32".
+std::string bytes_sentence(const analysis::Summary& run) {
+  std::string text = "each worker sent " + bytes_text(run.bytes);
+  if (!std::isfinite(run.ratio_fp32)) return text;
+  if (run.ratio_fp32 == 1) return text + ", as much as dense fp32";
+  const bool less = run.ratio_fp32 > 1;
+  return text + ", " + ratio_text(less ? run.ratio_fp32 : 1 / run.ratio_fp32) +
+         (less ? " less than dense fp32" : " more than dense fp32");
+}
+
+std::string way_on(const analysis::Summary& run) {
+  switch (run.status) {
+    case sim::RunStatus::finished:
+      return "'onebit analyze " + run.path + "' examines it";
+    case sim::RunStatus::stopped:
+      return "the same command with --resume continues the run";
+    default:
+      return "'onebit analyze " + run.path + "' says what went wrong";
+  }
+}
+
+}  // namespace
+
+void print_evaluations(const sim::PreparedRun& run, std::ostream& out) {
+  const sim::EvalConfig& eval = run.config.eval;
+  const Index size = run.resources.data->size(eval.split);
+  if (size == 0) return;
+  print_paragraph(out, "evaluation: " + std::to_string(std::min(eval.examples, size)) + " of " + std::to_string(size) +
+                           " examples every " + std::to_string(eval.every) + " steps");
+}
+
+void print_start(const sim::PreparedRun& run, std::ostream& out) {
+  const sim::RunConfig& config = run.config;
+  const Index steps = sim::total_steps(config, run.resources.data->size(sim::DataSource::Split::train));
+  std::string text = config.optimizer.name + ": " + std::to_string(config.workers) + " workers, ";
+  text.append(std::to_string(steps)).append(" steps; memory ");
+  text.append(bytes_text(static_cast<double>(run.plan.total()))).append(" of ");
+  text.append(bytes_text(static_cast<double>(run.plan.limit))).append(" (see --dry-run)");
+  print_paragraph(out, text);
+  print_evaluations(run, out);
+}
+
+void print_answer(const analysis::Summary& summary, std::ostream& out) {
+  const std::string status(sim::run_status_names[static_cast<std::size_t>(summary.status)]);
+  const bool ended = summary.status == sim::RunStatus::finished;
+  const std::string steps = std::to_string(summary.steps) + (summary.steps == 1 ? " step" : " steps");
+  const std::string state = ended ? "" : status + ": ";
+  out << "\n";
+  print_paragraph(out, state + loss_text(summary) + " after " + steps + "; " + bytes_sentence(summary),
+                  {status, summary.status == sim::RunStatus::stopped ? Tone::warning : Tone::bad});
+  print_paragraph(out, "log: " + summary.path + "; " + way_on(summary));
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,20 @@
+#pragma once
+// What `run` prints before its first step, and its answer.
+
+#include <iosfwd>
+
+#include "analysis/log/summary.hpp"
+#include "sim/run/memory_plan.hpp"
+
+namespace onebit::experiments {
+
+/// Prints how many examples the evaluations take, and how often there is one; nothing if the split is empty.
+void print_evaluations(const sim::PreparedRun& run, std::ostream& out);
+
+/// Prints what is about to be trained, and the memory that it takes.
+void print_start(const sim::PreparedRun& run, std::ostream& out);
+
+/// Prints how the run ended: loss and bytes, then the log and the command that goes on from there.
+void print_answer(const analysis::Summary& summary, std::ostream& out);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,53 @@
+#pragma once
+// The results of a sweep as a grid: its arms against the values of one option, over the seeds.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/paired.hpp"
+#include "experiments/sweep/points.hpp"
+#include "experiments/sweep/results.hpp"
+
+namespace onebit::experiments {
+
+/// The runs that differ only in their seed.
+struct GridCell {
+  std::string value;                                      ///< value of the grid's option
+  Index seeds = 0;                                        ///< number of runs
+  Index done = 0, diverged = 0, failed = 0, waiting = 0;  ///< how many of them are in these states
+  analysis::Interval loss;                                ///< final loss over the runs that are done
+
+  /// Whether every run is done, with a finite loss.
+  bool whole() const;
+};
+
+/// The runs that differ only in the grid's option and the seed.
+struct GridArm {
+  std::string label;                ///< name and options of the arm; empty if the sweep has only one
+  std::vector<GridCell> cells;      ///< in the order of their values, if these are numbers, else of the points
+  std::optional<std::size_t> best;  ///< the cell with the lowest loss of those that are whole
+
+  /// Whether every run is over.
+  bool ended() const;
+  /// Whether the best cell is the first or the last of several.
+  bool best_at_edge() const;
+};
+
+struct SweepGrid {
+  std::string arms;      ///< heading of the arms' labels
+  std::string key;       ///< the option; empty if the points differ only in arm and seed
+  bool numeric = false;  ///< whether all values of the option are numbers
+  std::vector<GridArm> rows;
+  std::optional<std::size_t> best;  ///< the arm with the lowest loss of all
+
+  /// Returns the option's values, in order.
+  std::vector<std::string> values() const;
+};
+
+/// Arranges the points. The grid's option is `tuned` if it has several values, else the learning rate, else the last
+/// option that has.
+SweepGrid grid_of(const std::vector<Point>& points, const std::vector<PointResult>& results,
+                  const std::string& tuned = "");
+
+}  // namespace onebit::experiments
