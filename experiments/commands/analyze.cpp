@@ -129,8 +129,8 @@ int compare_logs(const Options& options) {
   const PriceConfig price = price_config_of(options.price);
   const std::unique_ptr<netmodel::CostModel> model = netmodel::make_cost_model(price.cost_model);
   analysis::LogSet logs = analysis::read_logs(options.arguments);
-  const std::vector<std::string> problems = problems_of(logs);
   const std::vector<analysis::Arm> arms = analysis::arms_of(std::move(logs.runs));
+  const std::vector<std::string> problems = problems_of(arms);
   const analysis::ComparisonRequest request{
       .baseline = options.baseline,
       .margin = options.judging.margin.value_or(analysis::default_margin),

@@ -168,16 +168,19 @@ Json theory_json(const analysis::TheoryView& view) {
 
 }  // namespace
 
-std::vector<std::string> problems_of(const analysis::LogSet& logs) {
+std::vector<std::string> problems_of(std::span<const analysis::Arm> arms) {
   std::map<std::string, std::vector<std::string>> runs;
   std::vector<std::string> order;
-  for (const analysis::Run& run : logs.runs) {
-    for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
+  const auto add = [&](const std::string& path) {
+    for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(path))) {
       if (finding.severity == analysis::Severity::note) continue;
       const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
       if (!runs.contains(text)) order.push_back(text);
-      runs[text].push_back(run.summary.path);
+      runs[text].push_back(path);
     }
+  };
+  for (const analysis::Arm& arm : arms) {
+    for (const analysis::Run& run : arm.runs) add(run.summary.path);
   }
   std::vector<std::string> lines;
   for (const std::string& text : order) {

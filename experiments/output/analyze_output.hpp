@@ -24,7 +24,7 @@ struct LogAnalysis {
 };
 
 /// Returns the findings on the runs, except notes, one line each. Runs with the same finding share a line.
-std::vector<std::string> problems_of(const analysis::LogSet& logs);
+std::vector<std::string> problems_of(std::span<const analysis::Arm> arms);
 
 void print_analysis(const LogAnalysis& analysis, std::ostream& out);
 Json to_json(const LogAnalysis& analysis);

@@ -144,13 +144,13 @@ std::string status_text(const Run& run) {
 }
 
 std::string runs_html(const Report& report) {
-  Table table({"arm", "seed", "status", "steps", "final loss", "freeze step", "bytes/worker", "wall"});
+  Table table({"arm", "seed", "status", "steps", "final loss", "freeze step", "bytes/worker", "wall", "log"});
   for (const Arm& arm : report.arms) {
     for (const Run& run : arm.runs) {
       const analysis::Summary& s = run.summary;
       table.add({arm.name, std::to_string(s.seed), status_text(run), std::to_string(s.steps), number(s.final_loss, 5),
                  s.freeze_step > 0 ? std::to_string(s.freeze_step) : "-", bytes_text(s.bytes),
-                 seconds_text(s.wall_seconds)});
+                 seconds_text(s.wall_seconds), s.path});
     }
   }
   return html::table(table);

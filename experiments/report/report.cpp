@@ -143,10 +143,8 @@ Report report_of(analysis::LogSet logs, const ReportRequest& request, const netm
 
 Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
                    const netmodel::CostModel& model) {
-  analysis::LogSet logs = analysis::read_logs(paths);
-  std::vector<std::string> problems = problems_of(logs);
-  Report report = report_of(std::move(logs), request, model);
-  report.problems = std::move(problems);
+  Report report = report_of(analysis::read_logs(paths), request, model);
+  report.problems = problems_of(report.arms);
   add_variances(request.variance, report);
   add_theories(report);
   return report;
