@@ -18,6 +18,8 @@ Command report_command();
 Command inspect_command();
 Command export_command();
 Command verify_command();
+Command completion_command();
+Command man_command();
 
 /// Returns all commands, in the order of the help text.
 std::vector<Command> commands();

@@ -4,6 +4,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
@@ -21,7 +22,7 @@ struct Options : CommandInput {
 
 std::vector<Option<Options>> rows() {
   return {
-      field<Options>("out", "file for the page, or with --csv for the table", ONEBIT_PLACE(out)),
+      out_row<Options>("file for the page, or with --csv for the table", made_up_form("report", ".html")),
       field<Options>("baseline", "arm that the others are compared with; not given: each arm's parent",
                      ONEBIT_PLACE(baseline)),
       margin_row<Options>("relative difference of final losses within which arms are equivalent", ONEBIT_PLACE(margin)),
@@ -31,8 +32,8 @@ std::vector<Option<Options>> rows() {
 }
 
 void check_output(const Options& options) {
-  if (options.out.empty()) throw ConfigError("no output named", "report", "onebit report LOGS... -o report.html");
   files::check_output(options.out, options.overwrite);
+  check_folder_of(options.out);
 }
 
 /// Returns <name of the report>-<figure>, the stem of files next to the report. The names of arms come from logs; bytes
@@ -63,8 +64,9 @@ std::vector<std::string> draw_files(const std::vector<Figure>& figures, const st
 }
 
 int write_report(const Options& options) {
-  check_output(options);
   if (options.arguments.empty()) throw ConfigError("no log named", "report", "onebit report LOGS... -o report.html");
+  if (options.out.empty()) return write_report(with_made_up_name(options, "report", options.csv ? ".csv" : ".html"));
+  check_output(options);
   const PriceConfig price = price_config_of(options.price);
   ReportRequest request{.comparison = {.baseline = options.baseline,
                                        .margin = options.margin.value_or(analysis::default_margin),
@@ -100,7 +102,10 @@ Command report_command() {
        .usage = "LOG.h5|DIR...",
        .doc =
            "write one page about many logs: arms, verdicts, curves, variance, network, theory, how to repeat the runs",
-       .accepts = {.price = Accepts::Price::of_runs, .target = true}},
+       .accepts = {.price = Accepts::Price::of_runs, .target = true},
+       .help = {.common = {"out", "baseline", "margin", "target", "cluster", "csv", "png", "overwrite"},
+                .examples = {"onebit report out -o report.html",
+                             "onebit report adam.h5 onebit-adam.h5 --baseline adam --cluster eth10"}}},
       rows(), write_report);
 }
 

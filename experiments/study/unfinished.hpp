@@ -8,6 +8,9 @@
 
 namespace onebit::experiments {
 
+/// Quotes a word for a shell, if it needs quotes.
+std::string quoted(const std::string& word);
+
 /// Returns the command that continues the run of a log, quoted for a shell. It gives every option that would otherwise
 /// have a different value from the log's. Empty if this version of the program cannot express the log's options.
 std::string command_to_resume(const sim::LogReader& log);
