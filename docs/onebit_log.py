@@ -53,8 +53,11 @@ class Log:
             self.file = h5py.File(path, "r", swmr=True)
         self.header = {name: _text(value) for name, value in self.file.attrs.items()}
         version = self.header.get("format_version")
-        if self.header.get("format") != "onebit-run" or version > FORMAT_VERSION:
-            raise OSError(f"{path}: not an onebit run log of format_version {FORMAT_VERSION} (it has {version})")
+        if self.header.get("format") != "onebit-run" or version is None:
+            raise OSError(f"{path}: not a run log of onebit; `onebit run -o FILE.h5` writes one")
+        if version > FORMAT_VERSION:
+            raise OSError(f"{path}: the log has format_version {version}, this script reads up to {FORMAT_VERSION}; "
+                          "use the onebit_log.py of the onebit that wrote the log")
         self.config = {name: _text(value) for name, value in self.file["config"].attrs.items()}
         self.status = _text(self.file["status"][()])
         self.steps, self.workers, self.tensors, self.probes, self.evaluations, self.events = (

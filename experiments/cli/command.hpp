@@ -13,14 +13,18 @@ namespace onebit::experiments {
 /// Input that every command receives in addition to its own options. The commands' structs of options derive from it.
 struct CommandInput {
   std::string text;                    ///< the command line as typed
+  std::vector<std::string> words;      ///< its words, without the program's name
   std::vector<std::string> arguments;  ///< positional arguments
   RunSettings run;                     ///< options of a run, as given
   Settings price;                      ///< pricing options: clusters, workload and step
+  bool made_up_name = false;           ///< whether the program has named the output
 };
 
 /// Input that a command accepts in addition to its own options.
 struct Accepts {
   bool run = false;  ///< whether it accepts the options of a run
+  /// Whether an option of a run can have an effect. Only these are listed. None: all of them.
+  bool (*of_run)(const std::string& name) = nullptr;
   /// Accepted pricing options: none, those that say what to price and how, or all.
   enum class Price { none, of_runs, all } price = Price::none;
   bool target = false;                                     ///< whether it accepts --target even if `price` excludes it
@@ -33,7 +37,8 @@ struct Accepts {
 struct OwnOption {
   std::string name, help, value;  ///< value: the default; empty if there is none to show
   bool is_flag = false;
-  std::string replaces = {}, twice = {};  ///< same as in Option
+  std::string replaces = {}, twice = {}, alias = {}, group = {};  ///< same as in Option
+  std::function<std::vector<std::string>()> words = {};           ///< same as in Option
 };
 
 /// A command line as text, parsed and sorted.
@@ -41,7 +46,14 @@ struct ParsedCommand {
   CommandInput input;
   Settings own;  ///< the command's own options, lowest precedence first; a flag has the value "true"
   Index ranks = 1;
-  bool help = false;
+  bool help = false, help_all = false;
+};
+
+/// What the help of a command says besides the table of its options.
+struct Help {
+  std::vector<std::string> common = {};    ///< options that --help shows, in this order; --help-all shows all
+  std::vector<std::string> examples = {};  ///< command lines
+  std::function<std::vector<std::string>()> arguments = {};  ///< words that it takes as arguments; none: files
 };
 
 struct Command {
@@ -49,6 +61,7 @@ struct Command {
   std::string usage = {};  ///< positional arguments, for the help text
   std::string doc = {};
   Accepts accepts = {};
+  Help help = {};
   std::vector<OwnOption> own = {};
   /// Parses the values of the command's own options. Returns a function that runs the command and returns the exit
   /// status. Both throw Error.
@@ -61,7 +74,8 @@ std::vector<OwnOption> own_options(const std::vector<Option<Options>>& rows) {
   const Options defaults;
   std::vector<OwnOption> own;
   for (const Option<Options>& row : rows)
-    own.push_back({row.name, row.help, row.is_flag ? "" : row.get(defaults), row.is_flag, row.replaces, row.twice});
+    own.push_back({row.name, row.help, row.is_flag ? "" : row.get(defaults), row.is_flag, row.replaces, row.twice,
+                   row.alias, row.group, row.words});
   return own;
 }
 

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <iomanip>
+#include <map>
 #include <set>
 #include <sstream>
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/option_table.hpp"
 #include "experiments/options/deepspeed_batch.hpp"
 #include "experiments/options/parse_error.hpp"
 #include "experiments/options/presets.hpp"
@@ -19,97 +20,62 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Options that the parser itself reads, in every command that accepts them.
-const std::vector<OwnOption>& parser_options() {
-  static const std::vector<OwnOption> table = {
-      {"config", "INI file with options", ""},
-      {"preset", "name of a preset, an INI file with options; see 'onebit list presets'", ""},
-      {"deepspeed-config",
-       "DeepSpeed configuration (JSON): sets optimizer, clipping and batch sizes; overrides a preset", ""},
-      {"ranks", "number of MPI processes to start on this machine with mpirun", "1"},
-      {"help", "show this text", "", true},
-  };
-  return table;
-}
-
-bool accepts_of_parser(const std::string& name, const Accepts& accepts) {
-  if (name == "config") return accepts.config;
-  if (name == "preset") return accepts.preset;
-  if (name == "deepspeed-config") return accepts.deepspeed;
-  return name == "ranks" ? accepts.ranks : name == "help";
-}
-
-bool accepts_price(const std::string& name, const Accepts& accepts) {
-  if (name == "target") return accepts.target || accepts.price == Accepts::Price::all;
-  return accepts.price == Accepts::Price::all || (accepts.price == Accepts::Price::of_runs && is_for_runs_too(name));
-}
-
-template <class Options>
-const auto* find_option(const Options& options, const std::string& name) {
-  const auto found = std::ranges::find_if(options, [&](const auto& option) { return option.name == name; });
-  return found == options.end() ? nullptr : &*found;
-}
-
-bool is_accepted(const std::string& name, const Command& command) {
-  if (find_option(command.own, name) != nullptr) return true;
-  if (find_option(parser_options(), name) != nullptr) return accepts_of_parser(name, command.accepts);
-  if (find_option(run_options(), name) != nullptr) return command.accepts.run;
-  return find_option(price_options(), name) != nullptr && accepts_price(name, command.accepts);
-}
-
-/// Calls visit(name, help, default) for every accepted pricing option.
-template <class Visit>
-void for_each_price_option(const Accepts& accepts, const Visit& visit) {
-  const PriceConfig defaults;
-  for (const auto& option : price_options()) {
-    if (accepts_price(option.name, accepts)) visit(option.name, option.help, option.get(defaults));
-  }
-}
-
-/// Calls visit(name, help, default) for every option of a run, if the command accepts them.
-template <class Visit>
-void for_each_run_option(const Accepts& accepts, const Visit& visit) {
-  const sim::RunConfig defaults;
-  for (const RunOption& option : run_options()) {
-    if (accepts.run) visit(option.name, option.help, option.get(defaults));
-  }
-}
-
-/// Calls visit(name, help, default) for every own option of a command and every parser option that it accepts.
-template <class Visit>
-void for_each_own_option(const Command& command, const Visit& visit) {
-  for (const OwnOption& option : command.own) visit(option.name, option.help, option.value);
-  for (const OwnOption& option : parser_options()) {
-    if (accepts_of_parser(option.name, command.accepts)) visit(option.name, option.help, option.value);
-  }
-}
-
-/// Returns the options of all commands in the form that Boost parses.
-po::options_description options_of(std::span<const Command> all) {
-  po::options_description description;
-  std::set<std::string> known;
-  const auto add = [&](const std::string& name, bool is_flag) {
-    if (!known.insert(name).second) return;
-    const std::string shown = name == "out" ? "out,o" : name == "help" ? "help,h" : name;
-    if (is_flag) {
-      description.add_options()(shown.c_str(), "");
-    } else {
-      description.add_options()(shown.c_str(), po::value<std::vector<std::string>>(), "");
+/// The options of all commands: in the form that Boost parses, and the long names of short ones.
+class Syntax {
+ public:
+  explicit Syntax(std::span<const Command> all) {
+    for (const Command& command : all) {
+      for (const OwnOption& option : command.own) add(option);
     }
-  };
-  for (const Command& command : all) {
-    for (const OwnOption& option : command.own) add(option.name, option.is_flag);
+    for (const OwnOption& option : parser_options()) add(option);
+    for (const RunOption& option : run_options())
+      add({.name = option.name, .help = {}, .value = {}, .alias = option.alias});
+    for (const auto& option : price_options()) add({option.name, {}, {}});
   }
-  for (const OwnOption& option : parser_options()) add(option.name, option.is_flag);
-  for (const RunOption& option : run_options()) add(option.name, false);
-  for (const auto& option : price_options()) add(option.name, false);
-  return description;
-}
+
+  const po::options_description& description() const { return description_; }
+  bool knows(const std::string& name) const { return known_.contains(name); }
+  /// Returns whether this is a name of one letter, written with one dash.
+  bool is_letter(char name) const { return letters_.find(name) != std::string::npos; }
+
+  /// Replaces short names by long ones.
+  po::parsed_options with_long_names(po::parsed_options parsed) const {
+    for (po::option& option : parsed.options) {
+      const auto found = long_names_.find(option.string_key);
+      if (found != long_names_.end()) option.string_key = found->second;
+    }
+    return parsed;
+  }
+
+ private:
+  void add(const OwnOption& option) {
+    const bool letter = option.alias.size() == 1;
+    if (letter && !is_letter(option.alias.front())) letters_ += option.alias;
+    add(letter ? option.name + "," + option.alias : option.name, option.name, option.is_flag);
+    if (letter || option.alias.empty()) return;
+    add(option.alias, option.alias, option.is_flag);
+    long_names_.emplace(option.alias, option.name);
+  }
+
+  void add(const std::string& shown, const std::string& name, bool is_flag) {
+    if (!known_.insert(name).second) return;
+    if (is_flag) {
+      description_.add_options()(shown.c_str(), "");
+    } else {
+      description_.add_options()(shown.c_str(), po::value<std::vector<std::string>>(), "");
+    }
+  }
+
+  po::options_description description_;
+  std::set<std::string> known_;
+  std::string letters_;
+  std::map<std::string, std::string> long_names_;
+};
 
 /// Parses the arguments and files of one command.
 class Parser {
  public:
-  Parser(const Command& command, std::span<const Command> all) : command_(command), all_(options_of(all)) {}
+  Parser(const Command& command, std::span<const Command> all) : command_(command), all_(all), syntax_(all) {}
 
   ParsedCommand parse(const std::vector<std::string>& arguments) {
     const po::parsed_options parsed = parse_arguments(arguments);
@@ -128,29 +94,24 @@ class Parser {
   }
 
  private:
-  std::string suggest(const std::string& name) const {
-    std::vector<std::string> all;
-    const auto add = [&](const std::string& option, const auto&...) { all.push_back(option); };
-    for_each_own_option(command_, add);
-    for_each_run_option(command_.accepts, add);
-    for_each_price_option(command_.accepts, add);
-    const std::vector<std::string_view> names(all.begin(), all.end());
-    return suggestion(name, names) + " ('onebit COMMAND --help' lists all)";
-  }
-
   po::parsed_options parse_arguments(const std::vector<std::string>& arguments) const {
+    std::ranges::for_each(arguments, [&](const auto& argument) { check_dashes(argument); });
     try {
       using namespace po::command_line_style;
       // Guessing would accept --optimizer.weight for --optimizer.weight-decay.
       const auto style = unix_style & ~allow_guessing;
-      const po::parsed_options parsed = po::command_line_parser(arguments).options(all_).style(style).run();
-      check_accepted(parsed, "--", "'onebit COMMAND --help' lists the options that a command takes");
+      const po::parsed_options parsed =
+          syntax_.with_long_names(po::command_line_parser(arguments).options(syntax_.description()).style(style).run());
+      check_accepted(parsed, "--", "'onebit " + command_.name + " --help-all' lists those of " + command_.name);
+      check_values(parsed);
       return parsed;
     } catch (const po::unknown_option& error) {
       const std::string name = without_dashes(error.get_option_name());
-      throw ConfigError("unknown option", "--" + name, suggest(name));
+      throw ConfigError("unknown option", error.get_option_name().starts_with("--") ? "--" + name : "-" + name,
+                        advice_on(name, command_));
     } catch (const po::error& error) {
-      throw ConfigError(reason_of(error), "command line");
+      throw ConfigError(reason_of(error), "command line",
+                        "'onebit " + command_.name + " --help' shows how to write it");
     }
   }
 
@@ -159,13 +120,49 @@ class Parser {
     return first == std::string::npos ? name : name.substr(first);
   }
 
-  /// Throws ConfigError if a given option exists, but not for this command.
+  /// Throws ConfigError for a long name after a single dash. -overwrite would mean -o verwrite.
+  void check_dashes(const std::string& argument) const {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.size() < 3 || name[0] != '-' || name[1] == '-' || !syntax_.knows(name.substr(1))) return;
+    throw ConfigError("an option's name has two dashes", argument, "write -" + argument);
+  }
+
+  /// Returns whether an option takes the name of something, so that an empty value means nothing.
+  static bool needs_name(const std::string& name) {
+    if (find_option(parser_options(), name) != nullptr) return !name.starts_with("help");
+    const RunOption* option = find_option(run_options(), name);
+    return option != nullptr && option->words && !option->get(sim::RunConfig()).empty();
+  }
+
+  /// Throws ConfigError for an empty argument or name, and for an option in the place of the preceding one's value.
+  void check_values(const po::parsed_options& parsed) const {
+    for (const po::option& option : parsed.options) {
+      const std::string value = option.value.empty() ? "" : option.value.front();
+      if (value.empty() && needs_name(option.string_key))
+        throw ConfigError("empty value", "--" + option.string_key, "give a name, or leave the option out");
+      if (value.empty() && option.position_key >= 0)
+        throw ConfigError("empty argument", "''", "a shell makes one of a quoted variable that is not set");
+      const bool separate = option.original_tokens.size() > 1 && option.original_tokens.back() == value;
+      if (!separate || !value.starts_with("--") || !syntax_.knows(value.substr(2, value.find('=') - 2))) continue;
+      throw ConfigError("no value for option --" + option.string_key, value, "give the value before the next option");
+    }
+  }
+
+  /// Throws ConfigError if a given option exists, but not for this command. hint: follows the commands that take it.
   void check_accepted(const po::parsed_options& parsed, const std::string& place, const std::string& hint) const {
     for (const po::option& option : parsed.options) {
-      const bool positional = option.string_key.empty();
-      if (!positional && !is_accepted(option.string_key, command_))
-        throw ConfigError("option of another command", place + option.string_key, hint);
+      const std::string& name = option.string_key;
+      if (name.empty() || is_accepted(name, command_)) continue;
+      throw ConfigError("option of another command", place + name, "it is for " + takers_of(name) + "; " + hint);
     }
+  }
+
+  std::string takers_of(const std::string& name) const {
+    std::vector<std::string> takers;
+    for (const Command& command : all_) {
+      if (is_accepted(name, command)) takers.push_back(command.name);
+    }
+    return join(takers, ", ");
   }
 
   /// Reads files in the order of their precedence, wherever they occur on the command line.
@@ -176,7 +173,11 @@ class Parser {
       }
     };
     RunSettings& run = result_.input.run;
-    result_.help = std::ranges::count(parsed.options, "help", &po::option::string_key) > 0;
+    const auto given = [&](const char* name) {
+      return std::ranges::count(parsed.options, name, &po::option::string_key);
+    };
+    result_.help_all = given("help-all") > 0;
+    result_.help = given("help") > 0 || result_.help_all;
     each("preset", [&](const std::string& name) {
       if (!run.preset.empty()) throw ConfigError("--preset given twice", run.preset + " and " + name, "give one");
       run.preset = name;
@@ -191,13 +192,13 @@ class Parser {
   void take_file(const std::string& path) {
     std::istringstream file(files::read_text(path, "config file"));
     try {
-      const po::parsed_options parsed = po::parse_config_file(file, all_);
-      check_accepted(parsed, path + ": ", "remove it, or check that the file is meant for this command");
+      const po::parsed_options parsed = syntax_.with_long_names(po::parse_config_file(file, syntax_.description()));
+      check_accepted(parsed, path + ": ", "remove it, or use the file with one of these");
       for (const po::option& option : parsed.options) {
         const std::string& name = option.string_key;
         if (name == "config" || name == "preset" || name == "deepspeed-config")
           throw ConfigError("a config file cannot name another file with options", path + ": " + name);
-        if (name == "help")
+        if (name.starts_with("help"))
           throw ConfigError("a config file cannot ask for help", path, "remove the line, or give --help");
         const OwnOption* own = find_option(command_.own, name);
         if (own != nullptr && own->is_flag && !option.value.empty() && !option.value.front().empty())
@@ -205,7 +206,8 @@ class Parser {
       }
       take_all(parsed);
     } catch (const po::unknown_option& error) {
-      throw ConfigError("unknown option", path + ": " + error.get_option_name(), suggest(error.get_option_name()));
+      throw ConfigError("unknown option", path + ": " + error.get_option_name(),
+                        advice_on(error.get_option_name(), command_));
     } catch (const po::error& error) {
       throw ConfigError(reason_of(error), path,
                         "each line is 'key = value'; keys without a dot come before the first [section]");
@@ -254,7 +256,8 @@ class Parser {
   std::string set_of(const std::string& name) const { return find_option(command_.own, name)->replaces; }
 
   const Command& command_;
-  po::options_description all_;
+  std::span<const Command> all_;
+  Syntax syntax_;
   ParsedCommand result_;
 };
 
@@ -264,30 +267,12 @@ ParsedCommand parse_command_line(const Command& command, std::span<const Command
                                  const std::vector<std::string>& arguments) {
   ParsedCommand parsed = Parser(command, all).parse(arguments);
   parsed.input.text = "onebit " + command.name;
-  for (const std::string& argument : arguments) parsed.input.text += " " + argument;
+  parsed.input.words = {command.name};
+  for (const std::string& argument : arguments) {
+    parsed.input.text += " " + argument;
+    parsed.input.words.push_back(argument);
+  }
   return parsed;
-}
-
-std::string options_help(const Command& command) {
-  std::ostringstream text;
-  const auto line = [&](const std::string& name, const std::string& help, const std::string& value) {
-    text << "  --" << std::left << std::setw(30) << name << " " << help << (value.empty() ? "" : " [" + value + "]")
-         << "\n";
-  };
-  for_each_own_option(command, line);
-  const auto setting = [&](const std::string& name, const std::string& help, const std::string& value) {
-    const std::string shown = value == "nan" ? "" : " [" + value + "]";  // the help says what is used then
-    text << "  --" << std::left << std::setw(30) << name << " " << help << shown << "\n";
-  };
-  if (command.accepts.price != Accepts::Price::none || command.accepts.target) {
-    text << "\npricing options [default]\n";
-    for_each_price_option(command.accepts, setting);
-  }
-  if (command.accepts.run) {
-    text << "\noptions of a run [default]\n";
-    for_each_run_option(command.accepts, setting);
-  }
-  return text.str();
 }
 
 }  // namespace onebit::experiments

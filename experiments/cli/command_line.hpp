@@ -15,7 +15,4 @@ namespace onebit::experiments {
 ParsedCommand parse_command_line(const Command& command, std::span<const Command> all,
                                  const std::vector<std::string>& arguments);
 
-/// Returns the help text for a command's options.
-std::string options_help(const Command& command);
-
 }  // namespace onebit::experiments

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "device/comm/process_group.hpp"
 #include "experiments/cli/command_line.hpp"
+#include "experiments/cli/help.hpp"
 #include "experiments/cli/printable_output.hpp"
 #include "experiments/cli/ranks.hpp"
 #include "experiments/cli/reader_process.hpp"
@@ -21,22 +24,15 @@
 namespace onebit::experiments {
 namespace {
 
-void print_help(const std::vector<Command>& all) {
-  std::cout << "onebit " << program_version() << ": a laboratory for communication-compressed training\n\n"
-            << "usage: onebit COMMAND [options]\n\n";
-  for (const Command& command : all) {
-    std::cout << "  " << command.name << std::string(10 - command.name.size(), ' ') << command.doc << "\n";
-  }
-  std::cout << "\n'onebit COMMAND --help' lists the command's options.\n";
-}
-
 const Command& find_command(const std::vector<Command>& all, const std::string& name) {
   std::vector<std::string_view> names;
   for (const Command& command : all) {
     if (command.name == name) return command;
     names.push_back(command.name);
   }
-  throw ConfigError("unknown command", name, suggestion(name, names) + ", or 'onebit --help'");
+  if (name.starts_with("-"))
+    throw ConfigError("the command is missing", name, "write onebit COMMAND [options]; 'onebit --help' lists commands");
+  throw ConfigError("unknown command", "'" + name + "'", suggestion(name, names) + ", or 'onebit --help'");
 }
 
 /// Runs a command. If --ranks asks for several processes and mpirun has not started them yet, starts them instead.
@@ -53,8 +49,14 @@ int run_over_ranks(const ParsedCommand& parsed, const std::function<int()>& run,
 }
 
 int dispatch(const std::vector<Command>& all, const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
-    print_help(all);
+  constexpr std::string_view helps[] = {"--help", "-h", "--help-all", "help"};
+  const bool asks_help = !arguments.empty() && std::ranges::count(helps, arguments[0]) > 0;
+  if (asks_help && arguments.size() > 1) {  // help COMMAND
+    std::cout << short_help(find_command(all, arguments[1]));
+    return kExitDone;
+  }
+  if (asks_help || arguments.empty()) {
+    std::cout << program_help(all, program_version());
     return arguments.empty() ? kExitUsage : kExitDone;
   }
   if (arguments[0] == "--version") {
@@ -64,9 +66,7 @@ int dispatch(const std::vector<Command>& all, const std::vector<std::string>& ar
   const Command& command = find_command(all, arguments[0]);
   const ParsedCommand parsed = parse_command_line(command, all, {arguments.begin() + 1, arguments.end()});
   if (parsed.help) {
-    std::cout << "usage: onebit " << command.name << " " << command.usage << " [options]\n"
-              << command.doc << "\n\n"
-              << options_help(command);
+    std::cout << (parsed.help_all ? full_help(command) : short_help(command));
     return kExitDone;
   }
   return run_over_ranks(parsed, command.bind(parsed), arguments);
@@ -88,6 +88,14 @@ std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<Command
 int fail(const std::exception& error, int status) {
   if (device::mpi_environment().rank == 0) print_error(error.what());
   return status;
+}
+
+/// Returns the error of a call of the file system in the form of all other errors.
+IoError readable(const std::filesystem::filesystem_error& error) {
+  std::string paths = error.path1().string();
+  if (!error.path2().empty()) paths.append(" and ").append(error.path2().string());
+  return IoError("cannot work on a file: " + error.code().message(), paths,
+                 "check its name, and the permissions of its folder");
 }
 
 /// Opens /dev/null for standard streams that are closed. A log would get their number otherwise, and everything that
@@ -122,6 +130,8 @@ int run_program(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail(Error("out of memory", "", "use fewer workers, a smaller model or a smaller --worker-group"),
                 kExitFailed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(readable(error), kExitFailed);
   } catch (const std::exception& error) {
     return fail(error, kExitFailed);
   }

@@ -3,8 +3,23 @@
 
 #include "analysis/compare/verdict.hpp"
 #include "experiments/options/option_fields.hpp"
+#include "optim/optimizer.hpp"
 
 namespace onebit::experiments {
+
+/// Returns the row of the output's name, -o. made_up: the name without it, for the help.
+template <class Options>
+Option<Options> out_row(const std::string& help, const std::string& made_up = {}) {
+  Option<Options> row = also("o", field<Options>("out", help, ONEBIT_PLACE(out)));
+  row.get = [made_up](const Options&) { return made_up; };
+  row.set = [set = row.set](Options& options, const std::string& text) {
+    if (text.empty() || text == "-")
+      throw ConfigError("not a name for an output", "-o '" + text + "'",
+                        "name a file or a folder; ./- is one that is really called -");
+    set(options, text);
+  };
+  return row;
+}
 
 template <class Options>
 Option<Options> json_row() {
@@ -39,11 +54,16 @@ Option<Options> resume_row() {
 
 template <class Options>
 Option<Options> resume_allow_row() {
-  return list<Options>(
+  Option<Options> row = list<Options>(
       "resume.allow",
       "comma-separated options that may differ from the log's; add the word 'bits' to also accept recomputed rows that "
       "differ (different build or CPU)",
       "options", ONEBIT_PLACE(output.resume_allow));
+  row.set = [set = row.set](Options& options, const std::string& text) {
+    set(options, text);
+    for (std::string& name : options.output.resume_allow) name = long_name(name);
+  };
+  return row;
 }
 
 /// Returns the rows that define arms. Arms on the command line replace those from files.
@@ -52,6 +72,7 @@ std::vector<Option<Options>> arms_rows() {
   Option<Options> optimizers = list<Options>("optimizers", "one arm per optimizer, e.g. adam,onebit-adam", "optimizers",
                                              ONEBIT_PLACE(arms.optimizers));
   optimizers.replaces = "arms";
+  optimizers.words = [] { return names_of(optim::optimizers()); };
   optimizers.set = [set = optimizers.set](Options& options, const std::string& text) {
     if (text.empty()) throw ConfigError("no optimizer named", "optimizers", "e.g. --optimizers adam,onebit-adam");
     set(options, text);

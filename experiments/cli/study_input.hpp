@@ -16,7 +16,7 @@ struct StudyInput : CommandInput {
   bool json = false, progress = false;
 };
 
-/// Returns the study that the options describe; training_of says how its runs are trained.
+/// Returns the study that the options describe; training_of says how its runs are trained. The options must outlive it.
 Study study_of(const StudyInput& input);
 
 }  // namespace onebit::experiments

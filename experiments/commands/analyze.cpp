@@ -4,6 +4,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/study_input.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
@@ -53,7 +54,7 @@ std::vector<Option<Options>> rows() {
                        "--validate: numbers of dense updates to freeze after, instead of thresholds, e.g. 100,500,1000",
                        ONEBIT_PLACE(judging.freeze_at)),
         arm_after_freeze_row<Options>(), seeds_row<Options>(),
-        field<Options>("out", "--validate: folder for the logs; --fit: stem of the pictures' names", ONEBIT_PLACE(out)),
+        out_row<Options>("--validate: folder for the logs; --fit: stem of the pictures' names"),
         overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)), resume_row<Options>(), json_row<Options>(),
         progress_row<Options>()},
        judging_rows<Options>()});
@@ -171,7 +172,10 @@ int validate(const Options& options) {
     print_pictures(pictures, std::cout);
   }
   if (!problem.empty()) print_error(problem);
-  if (!complete) return kExitStopped;
+  if (!complete) {
+    tell_how_to_continue(options, options.out, "--resume");
+    return kExitStopped;
+  }
   return problem.empty() ? kExitDone : kExitFailed;
 }
 
@@ -232,7 +236,10 @@ Command analyze_command() {
        .usage = "LOG.h5|DIR...",
        .doc = "show what a log says about variance, theory and problems of a run; "
               "compare the arms of several logs over seeds",
-       .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true}},
+       .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true},
+       .help = {.common = {"lags", "thresholds", "baseline", "margin", "target", "cluster", "fit", "validate",
+                           "freeze-at", "seeds", "out", "overwrite", "json"},
+                .examples = {"onebit analyze run.h5", "onebit analyze out --baseline adam --cluster eth10"}}},
       rows(), analyze_logs);
 }
 

@@ -21,6 +21,7 @@ constexpr Index kKernelRounds = 5;
 constexpr Index kStepRounds = 30;
 constexpr Index kPriceRounds = 15;
 constexpr Index kGlobalBatch = 1024;
+constexpr const char* kMeasurements = "kernels|step|scaling|price|mpi";
 
 struct Options : CommandInput {
   std::string out;
@@ -33,7 +34,7 @@ struct Options : CommandInput {
 
 std::vector<Option<Options>> rows() {
   constexpr Index most = std::numeric_limits<Index>::max();
-  return {field<Options>("out", "bench mpi: file for the table; not given: standard output", ONEBIT_PLACE(out)),
+  return {out_row<Options>("bench mpi: file for the table", "standard output"),
           between<Options>(
               "elements",
               "bench kernels: elements of the largest operand; 0: four times the last-level cache, at least 256 MB", 0,
@@ -311,11 +312,16 @@ int bench(const Options& options) {
 
 Command bench_command() {
   return make_command({.name = "bench",
-                       .usage = "kernels|step|scaling|price|mpi",
+                       .usage = kMeasurements,
                        .doc = "measure kernels against the copy bandwidth, a step against its shortest possible time, "
                               "scaling over numbers "
                               "of workers, the network model itself, or collectives of MPI",
-                       .accepts = {.run = true, .config = true, .preset = true, .ranks = true}},
+                       .accepts = {.run = true, .config = true, .preset = true, .ranks = true},
+                       .help = {.common = {"rounds", "elements", "sweep", "global-batch", "model", "workers", "batch",
+                                           "optimizer", "codec", "devices", "threads", "ranks", "out", "json"},
+                                .examples = {"onebit bench step --model mlp --workers 8 --optimizer onebit-adam",
+                                             "onebit bench kernels --elements 10000000"},
+                                .arguments = [] { return split(kMeasurements, '|'); }}},
                       rows(), bench);
 }
 

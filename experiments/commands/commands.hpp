@@ -19,6 +19,8 @@ Command watch_command();
 Command inspect_command();
 Command export_command();
 Command verify_command();
+Command completion_command();
+Command man_command();
 
 /// Returns all commands, in the order of the help text.
 std::vector<Command> commands();

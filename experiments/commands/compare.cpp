@@ -6,6 +6,7 @@
 #include "analysis/compare/comparison.hpp"
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/study_input.hpp"
 #include "experiments/cli/terminal.hpp"
@@ -28,7 +29,7 @@ struct Options : StudyInput {
 
 std::vector<Option<Options>> rows() {
   return joined<Options>(
-      {{field<Options>("out", "folder for logs, table and pictures", ONEBIT_PLACE(out))},
+      {{out_row<Options>("folder for logs, table and pictures", made_up_form("compare"))},
        arms_rows<Options>(),
        {seeds_row<Options>(),
         margin_row<Options>("relative difference of final losses within which arms are equivalent",
@@ -39,7 +40,6 @@ std::vector<Option<Options>> rows() {
 
 void check(const Options& options) {
   refuse_arguments(options);
-  if (options.out.empty()) throw ConfigError("no output folder", "compare", "give -o DIR");
   files::check_output(options.out + "/runs.csv", true);
 }
 
@@ -83,6 +83,8 @@ int comparison_status(const ArmResults& results) {
 }
 
 int compare(const Options& options) {
+  if (options.out.empty())
+    return compare(with_made_up_name(options, "compare", "", options.output.resume ? "--resume" : ""));
   check(options);
   const Study study = study_of(options);
   const std::vector<Arm> arms = arms_of(study.run, study.arms);
@@ -118,6 +120,7 @@ int compare(const Options& options) {
     print_arms(results.arms, priced, std::cout);
     print_answer(options, results.arms);
   }
+  if (!results.complete) tell_how_to_continue(options, options.out, "--resume");
   return comparison_status(results);
 }
 
@@ -127,7 +130,12 @@ Command compare_command() {
   return make_command(
       {.name = "compare",
        .doc = "train several arms on the same data and initial weights: table and pictures",
-       .accepts = {.run = true, .price = Accepts::Price::of_runs, .config = true, .preset = true, .deepspeed = true}},
+       .accepts = {.run = true, .price = Accepts::Price::of_runs, .config = true, .preset = true, .deepspeed = true},
+       .help = {.common = {"out",   "preset",    "optimizers", "arm",       "seeds",   "margin",       "model",
+                           "data",  "data.path", "workers",    "batch",     "steps",   "optimizer.lr", "freeze",
+                           "codec", "cluster",   "resume",     "overwrite", "dry-run", "json"},
+                .examples = {"onebit compare --model mlp --data synthetic --steps 200 -o out",
+                             "onebit compare --preset ngram-family --seeds 3"}}},
       rows(), compare);
 }
 

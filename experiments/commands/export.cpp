@@ -5,10 +5,12 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/log_export.hpp"
+#include "sim/log/schema.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -22,13 +24,14 @@ struct Options : CommandInput {
 };
 
 std::vector<Option<Options>> rows() {
-  return {flag<Options>("csv", "write comma-separated values, one line per row", ONEBIT_PLACE(csv)),
-          flag<Options>("jsonl", "write one JSON object per row", ONEBIT_PLACE(jsonl)),
-          field<Options>("group", "steps, workers, tensors, probes, evaluations, events or traffic; not given: all",
-                         ONEBIT_PLACE(group)),
-          field<Options>("out", "file, or folder for the tables of several groups; not given: standard output",
-                         ONEBIT_PLACE(out)),
-          overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
+  return {
+      flag<Options>("csv", "write comma-separated values, one line per row", ONEBIT_PLACE(csv)),
+      flag<Options>("jsonl", "write one JSON object per row", ONEBIT_PLACE(jsonl)),
+      named(field<Options>("group", "steps, workers, tensors, probes, evaluations, events or traffic; not given: all",
+                           ONEBIT_PLACE(group)),
+            [] { return names_of(sim::row_groups()); }),
+      out_row<Options>("file, or folder for the tables of several groups", "standard output"),
+      overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
 }
 
 void check(const Options& options) {
@@ -59,6 +62,7 @@ ExportTable table_of(const sim::LogReader& log, const std::string& group) {
 template <class Write>
 void write_output(const std::string& path, bool overwrite, const Write& write) {
   files::check_output(path, overwrite);
+  check_folder_of(path);
   std::ostringstream text;
   write(text);
   files::write(path, text.str());
@@ -72,7 +76,8 @@ void write(const ExportTable& table, const Options& options, std::ostream& out) 
 void write_folder(const sim::LogReader& log, const std::vector<std::string>& groups, const Options& options) {
   std::error_code error;
   fs::create_directories(options.out, error);
-  if (error) throw ConfigError("cannot create the folder: " + error.message(), options.out);
+  if (!fs::is_directory(options.out))
+    throw ConfigError("cannot create the folder: " + error.message(), options.out, "name another one with -o");
   for (const std::string& group : groups) {
     const std::string path = options.out + "/" + group + ".csv";
     const ExportTable table = table_of(log, group);
@@ -106,7 +111,11 @@ int export_log(const Options& options) {
 
 Command export_command() {
   return make_command(
-      {.name = "export", .usage = "LOG.h5", .doc = "write the committed rows of a run log as CSV or JSON lines"},
+      {.name = "export",
+       .usage = "LOG.h5",
+       .doc = "write the committed rows of a run log as CSV or JSON lines",
+       .help = {.common = {"csv", "jsonl", "group", "out", "overwrite"},
+                .examples = {"onebit export run.h5 --csv --group steps", "onebit export run.h5 --csv -o tables"}}},
       rows(), export_log);
 }
 

@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/study_input.hpp"
 #include "experiments/cli/terminal.hpp"
@@ -18,7 +19,7 @@ struct Options : StudyInput {
 
 std::vector<Option<Options>> rows() {
   return joined<Options>(
-      {{field<Options>("out", "folder for the logs", ONEBIT_PLACE(out)),
+      {{out_row<Options>("folder for the logs", made_up_form("freeze")),
         seeds_row<Options>("number of seeds, at least 3: the first chooses the freeze step, the others judge it"),
         arm_after_freeze_row<Options>(), json_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
         resume_row<Options>(), progress_row<Options>()},
@@ -26,10 +27,15 @@ std::vector<Option<Options>> rows() {
 }
 
 int answer(const Options& options) {
+  if (options.out.empty())
+    return answer(with_made_up_name(options, "freeze", "", options.output.resume ? "--resume" : ""));
   const PriceConfig price = price_config_of(options.price);
   const Study study = study_of(options);
   const FreezeAnswer found = answer_freeze(study, request_of(options.judging, price.target), prices_of(price));
-  if (!found.complete) return kExitStopped;
+  if (!found.complete) {
+    tell_how_to_continue(options, options.out, "--resume");
+    return kExitStopped;
+  }
   if (options.json) {
     std::cout << to_json(found).text() << "\n";
   } else {
@@ -44,7 +50,12 @@ Command freeze_command() {
   return make_command(
       {.name = "freeze",
        .doc = "use trial runs to find how soon the variance may be frozen, and what that costs and saves",
-       .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true}},
+       .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true},
+       .help = {.common = {"out", "preset", "optimizer", "optimizer.lr", "model", "data", "data.path", "workers",
+                           "batch", "steps", "seeds", "margin", "measure", "target", "cluster", "resume", "overwrite",
+                           "json"},
+                .examples = {"onebit freeze --preset freeze-validation --seeds 5 -o freeze",
+                             "onebit freeze --model mlp --data synthetic --optimizer onebit-adam"}}},
       rows(), answer);
 }
 

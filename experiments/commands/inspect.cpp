@@ -83,10 +83,12 @@ int inspect(const Options& options) {
 }  // namespace
 
 Command inspect_command() {
-  return make_command({.name = "inspect",
-                       .usage = "LOG.h5...",
-                       .doc = "show what a run log holds, also while the run is live or after it was killed"},
-                      {json_row<Options>()}, inspect);
+  return make_command(
+      {.name = "inspect",
+       .usage = "LOG.h5...",
+       .doc = "show what a run log holds, also while the run is live or after it was killed",
+       .help = {.common = {"json"}, .examples = {"onebit inspect run.h5", "onebit inspect out/*.h5 --json"}}},
+      {json_row<Options>()}, inspect);
 }
 
 }  // namespace onebit::experiments

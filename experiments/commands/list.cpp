@@ -144,7 +144,15 @@ int list_all(const Options& options) {
 Command list_command() {
   return make_command({.name = "list",
                        .usage = "[WHAT...]",
-                       .doc = "list what is available: optimizers, codecs, models, data, clusters, ..."},
+                       .doc = "list what is available: optimizers, codecs, models, data, clusters, ...",
+                       .help = {.common = {"json"},
+                                .examples = {"onebit list", "onebit list optimizers codecs"},
+                                .arguments =
+                                    [] {
+                                      std::vector<std::string> names;
+                                      for (const auto& [name, rows] : registries()) names.emplace_back(name);
+                                      return names;
+                                    }}},
                       {json_row<Options>()}, list_all);
 }
 

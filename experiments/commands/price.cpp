@@ -7,6 +7,7 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/calibrate.hpp"
@@ -30,10 +31,8 @@ struct Options : CommandInput {
 };
 
 std::vector<Option<Options>> rows() {
-  return {
-      field<Options>("out", "--sweep.bandwidth: folder for table and picture; --calibrate: file for the fitted cluster",
-                     ONEBIT_PLACE(out)),
-      json_row<Options>()};
+  return {out_row<Options>("--sweep.bandwidth: folder for table and picture; --calibrate: file for the fitted cluster"),
+          json_row<Options>()};
 }
 
 /// Returns the number of workers; 0 if it was not given, because its default is meant for runs.
@@ -157,8 +156,7 @@ class Use {
   static void check_output(const std::string& output) {
     if (output.empty()) return;
     check_free(output);
-    const std::filesystem::path folder = std::filesystem::path(output).parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder)) throw ConfigError("no such folder", folder.string());
+    check_folder_of(output);
   }
 
   const Options& options_;
@@ -304,12 +302,18 @@ int price(const Options& options) {
 }  // namespace
 
 Command price_command() {
-  return make_command({.name = "price",
-                       .usage = "[LOG.h5]",
-                       .doc = "estimate the time of a step on clusters, dense and compressed, and the bandwidth below "
-                              "which compression pays",
-                       .accepts = {.run = true, .price = Accepts::Price::all, .config = true}},
-                      rows(), price);
+  return make_command(
+      {.name = "price",
+       .usage = "[LOG.h5]",
+       .doc = "estimate the time of a step on clusters, dense and compressed, and the bandwidth below "
+              "which compression pays",
+       .accepts = {.run = true, .of_run = is_priced, .price = Accepts::Price::all, .config = true},
+       .help = {.common = {"workload", "cluster", "cluster.nodes", "workers", "batch", "optimizer", "codec",
+                           "optimizers", "step.overlap", "step.sharding", "step.warmup-share", "sweep.bandwidth",
+                           "sweep.nodes", "collective", "bytes", "target", "out", "json"},
+                .examples = {"onebit price --workload bert-large --cluster eth10 --optimizers all",
+                             "onebit price run.h5 --cluster eth1,ib100"}}},
+      rows(), price);
 }
 
 }  // namespace onebit::experiments

@@ -22,7 +22,7 @@ struct Options : CommandInput {
 };
 
 std::vector<Option<Options>> rows() {
-  return {field<Options>("out", "file for the parameters after every step", ONEBIT_PLACE(out)),
+  return {out_row<Options>("file for the parameters after every step"),
           field<Options>("reference",
                          "case of the trace, or all: use its hyper-parameters and compare with its recorded "
                          "parameters",
@@ -184,7 +184,11 @@ Command replay_command() {
   return make_command({.name = "replay",
                        .usage = "TRACE.h5",
                        .doc = "run an optimizer on recorded gradients",
-                       .accepts = {.run = true, .config = true, .preset = true}},
+                       .accepts = {.run = true, .config = true, .preset = true},
+                       .help = {.common = {"out", "reference", "optimizer", "optimizer.lr", "freeze", "codec",
+                                           "schedule", "penalty", "overwrite", "json"},
+                                .examples = {"onebit replay trace.h5 --optimizer onebit-adam --lr 1e-3 -o params.h5",
+                                             "onebit replay trace.h5 --reference all"}}},
                       rows(), replay);
 }
 

@@ -4,6 +4,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
@@ -32,7 +33,7 @@ Option<Options> arms_row() {
 
 std::vector<Option<Options>> rows() {
   return {
-      field<Options>("out", "file for the page, or with --csv for the table", ONEBIT_PLACE(out)),
+      out_row<Options>("file for the page, or with --csv for the table", made_up_form("report", ".html")),
       field<Options>("baseline", "arm that the others are compared with; not given: each arm's parent",
                      ONEBIT_PLACE(baseline)),
       arms_row(),
@@ -46,9 +47,9 @@ std::vector<Option<Options>> rows() {
 }
 
 void check_output(const Options& options) {
-  if (options.out.empty() && options.json) return;
-  if (options.out.empty()) throw ConfigError("no output named", "report", "onebit report LOGS... -o report.html");
+  if (options.out.empty()) return;
   files::check_output(options.out, options.overwrite);
+  check_folder_of(options.out);
 }
 
 /// Returns <name of the report>-<figure>, the stem of files next to the report. The names of arms come from logs; bytes
@@ -98,8 +99,10 @@ std::vector<std::string> write_files(const Report& report, const Options& option
 }
 
 int write_report(const Options& options) {
-  check_output(options);
   if (options.arguments.empty()) throw ConfigError("no log named", "report", "onebit report LOGS... -o report.html");
+  if (options.out.empty() && !options.json)
+    return write_report(with_made_up_name(options, "report", options.csv ? ".csv" : ".html"));
+  check_output(options);
   const PriceConfig price = price_config_of(options.price);
   ReportRequest request{.arms = options.arms,
                         .best = options.best,
@@ -128,7 +131,11 @@ Command report_command() {
        .usage = "LOG.h5|DIR...",
        .doc =
            "write one page about many logs: arms, verdicts, curves, variance, network, theory, how to repeat the runs",
-       .accepts = {.price = Accepts::Price::of_runs, .target = true}},
+       .accepts = {.price = Accepts::Price::of_runs, .target = true},
+       .help = {.common = {"out", "baseline", "margin", "target", "cluster", "arms", "best", "title", "csv", "json",
+                           "png", "overwrite"},
+                .examples = {"onebit report out -o report.html",
+                             "onebit report adam.h5 onebit-adam.h5 --baseline adam --cluster eth10"}}},
       rows(), write_report);
 }
 

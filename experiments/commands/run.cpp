@@ -3,6 +3,7 @@
 
 #include "device/base/error.hpp"
 #include "device/comm/process_group.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
@@ -24,7 +25,7 @@ struct Options : CommandInput {
 };
 
 std::vector<Option<Options>> rows() {
-  return {field<Options>("out", "file for the log", ONEBIT_PLACE(out)),
+  return {out_row<Options>("file for the log", made_up_form("run", ".h5")),
           field<Options>("weights-out", "write the final weights to this file", ONEBIT_PLACE(output.weights_out)),
           json_row<Options>(),
           dry_run_row<Options>(),
@@ -92,15 +93,18 @@ int report(const Options& options, const TrainedRun& trained, std::vector<std::p
   if (result.status == sim::RunStatus::diverged || result.status == sim::RunStatus::failed) {
     print_error(result.reason);
   }
+  if (result.status == sim::RunStatus::stopped) tell_how_to_continue(options, options.out, "--resume");
   return exit_status(result.status);
 }
 
 int run(const Options& options) {
   refuse_arguments(options);
+  if (options.out.empty() && !options.dry_run)
+    return run(with_made_up_name(options, "run", ".h5", options.output.resume ? "--resume" : ""));
   const sim::RunConfig config = make_config(options.run.settings);
   if (options.run.deepspeed) check_batch(*options.run.deepspeed, config);
-  if (options.out.empty() && !options.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
   const bool is_root = device::mpi_environment().rank == 0;
+  if (is_root && !options.dry_run) check_folder_of(options.out);
   if (is_root && !options.output.weights_out.empty()) {
     // Left over if the run was killed while it wrote its weights.
     if (options.output.resume && std::filesystem::exists(options.out))
@@ -122,6 +126,7 @@ int run(const Options& options) {
     return kExitDone;
   }
   install_stop_handler();
+  tell_made_up_name(options, options.out);
   const auto begin = [&] {
     if (options.json) return;
     print_start(run, std::cout);
@@ -136,10 +141,16 @@ int run(const Options& options) {
 }  // namespace
 
 Command run_command() {
-  return make_command({.name = "run",
-                       .doc = "train one run and log it",
-                       .accepts = {.run = true, .config = true, .preset = true, .deepspeed = true, .ranks = true}},
-                      rows(), run);
+  return make_command(
+      {.name = "run",
+       .doc = "train one run and log it",
+       .accepts = {.run = true, .config = true, .preset = true, .deepspeed = true, .ranks = true},
+       .help = {.common = {"out",      "preset",  "config", "model",     "data",         "data.path", "workers",
+                           "batch",    "steps",   "seed",   "optimizer", "optimizer.lr", "freeze",    "codec",
+                           "schedule", "devices", "resume", "overwrite", "dry-run",      "json"},
+                .examples = {"onebit run --model mlp --data synthetic --steps 200 -o adam.h5",
+                             "onebit run --data.path texts --optimizer onebit-adam --lr 3e-3 --steps 500"}}},
+      rows(), run);
 }
 
 }  // namespace onebit::experiments

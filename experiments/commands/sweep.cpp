@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "device/base/error.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/deepspeed_batch.hpp"
@@ -20,7 +21,6 @@ namespace {
 
 void check(const SweepOptions& options) {
   refuse_arguments(options);
-  if (options.out.empty()) throw ConfigError("no output folder", "sweep", "give -o DIR");
 }
 
 /// Returns the execution's settings: one thread per run unless --threads sets a different number.
@@ -135,9 +135,9 @@ void show_results(SweepSession& session, const std::vector<PointResult>& results
 
 /// Returns the exit status. A diverged run counts as a result. A failed run counts as a failure, which is reported
 /// after all others are done.
-int sweep_status(const std::vector<PointResult>& results, bool complete) {
+int sweep_status(const std::vector<PointResult>& results, bool complete, const SweepOptions& options) {
   if (!complete) {
-    say("stopped; run the same command again to continue");
+    tell_how_to_continue(options, options.out, "");
     return kExitStopped;
   }
   const auto failed = std::count_if(results.begin(), results.end(), [](const PointResult& result) {
@@ -149,7 +149,15 @@ int sweep_status(const std::vector<PointResult>& results, bool complete) {
   return kExitFailed;
 }
 
+/// Returns what needs the folder of a sweep that has begun; empty: nothing does.
+std::string needs_folder(const SweepOptions& options) {
+  if (options.extend) return "--extend";
+  if (options.retry_failed) return "--retry-failed";
+  return parse_shard(options.shard).count > 1 ? "--shard" : "";
+}
+
 int sweep(const SweepOptions& options) {
+  if (options.out.empty()) return sweep(with_made_up_name(options, "sweep", "", needs_folder(options)));
   check(options);
   watch_children();
   const std::vector<Point> asked = points_asked(options);
@@ -162,13 +170,14 @@ int sweep(const SweepOptions& options) {
   session.plans();  // every point is checked before the folder is touched
   const Shard shard = parse_shard(options.shard);
   if (shard.of_slurm) say("shard " + shard.text() + " from SLURM_PROCID and SLURM_NTASKS");
+  tell_made_up_name(options, options.out);
   make_folder(options.out);
   install_stop_handler();
   definitions_in(options.out, definition_of(options), options.extend, true);
   const bool complete = session.run();
   const std::vector<PointResult> results = session.results();
   show_results(session, results, options);
-  return sweep_status(results, complete);
+  return sweep_status(results, complete, options);
 }
 
 }  // namespace

@@ -20,11 +20,10 @@ namespace onebit::experiments {
 namespace {
 
 std::vector<Option<StudyInput>> rows() {
-  return joined<StudyInput>(
-      {{field<StudyInput>("out", "folder for the logs; not given: they are not kept", ONEBIT_PLACE(out))},
-       arms_rows<StudyInput>(),
-       {seeds_row<StudyInput>(), json_row<StudyInput>(), overwrite_row<StudyInput>(ONEBIT_PLACE(output.overwrite)),
-        progress_row<StudyInput>()}});
+  return joined<StudyInput>({{out_row<StudyInput>("folder for the logs; not given: they are not kept")},
+                             arms_rows<StudyInput>(),
+                             {seeds_row<StudyInput>(), json_row<StudyInput>(),
+                              overwrite_row<StudyInput>(ONEBIT_PLACE(output.overwrite)), progress_row<StudyInput>()}});
 }
 
 /// Largest relative difference of the displacement at which a trace counts as reproduced, given 32-bit arithmetic.
@@ -190,7 +189,9 @@ Command verify_command() {
       {.name = "verify",
        .usage = "[TRACE.h5...]",
        .doc = "check whether this build on this machine gives the recorded numbers of a preset and of golden traces",
-       .accepts = {.run = true, .config = true, .preset = true, .default_preset = "verify"}},
+       .accepts = {.run = true, .config = true, .preset = true, .default_preset = "verify"},
+       .help = {.common = {"preset", "out", "seeds", "optimizers", "devices", "threads", "overwrite", "json"},
+                .examples = {"onebit verify", "onebit verify --preset onebit-adam-bert -o verify"}}},
       rows(), verify);
 }
 

@@ -70,7 +70,9 @@ Command watch_command() {
   return make_command({.name = "watch",
                        .usage = "DIR|LOG.h5...",
                        .doc = "serve the page of runs that are still going on to a browser on this machine",
-                       .accepts = {.price = Accepts::Price::of_runs, .target = true}},
+                       .accepts = {.price = Accepts::Price::of_runs, .target = true},
+                       .help = {.common = {"cluster", "title", "port", "address"},
+                                .examples = {"onebit watch grid", "onebit watch grid --cluster eth10 --port 8000"}}},
                       rows(), watch);
 }
 

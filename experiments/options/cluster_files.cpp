@@ -62,15 +62,8 @@ Option<Cluster> node_factors(const std::string& name, const std::string& help, P
           }};
 }
 
-template <class Entries>
-std::string names_of(const Entries& entries) {
-  std::vector<std::string> names;
-  for (const auto& entry : entries) names.emplace_back(entry.name);
-  return join(names, ", ");
-}
-
 Option<Cluster> gpu_link_option() {
-  return {"gpu-link", "link of a GPU inside its node: " + names_of(netmodel::gpu_links()),
+  return {"gpu-link", "link of a GPU inside its node: " + join(names_of(netmodel::gpu_links()), ", "),
           [](Cluster& cluster, const std::string& text) {
             const netmodel::GpuLink& link = netmodel::find_gpu_link(text);
             cluster.gpu_link = link.link;
@@ -97,7 +90,8 @@ std::vector<Option<Cluster>> node_options() {
                      ONEBIT_PLACE(uncertainty)),
       field<Cluster>("nodes", "number of nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
       field<Cluster>("gpus-per-node", "GPUs per node, with one worker each", ONEBIT_PLACE(gpus_per_node)),
-      field<Cluster>("gpu", "model of the GPUs: " + names_of(netmodel::gpus()), ONEBIT_PLACE(gpu)),
+      named(field<Cluster>("gpu", "model of the GPUs: " + join(names_of(netmodel::gpus()), ", "), ONEBIT_PLACE(gpu)),
+            [] { return names_of(netmodel::gpus()); }),
       {"gpu-memory", "size of a GPU's memory, e.g. 40GB; 0: that of the model",
        [](Cluster& cluster, const std::string& text) {
          cluster.gpu_memory = netmodel::Bytes(static_cast<double>(parse_bytes("gpu-memory", text)));

@@ -5,12 +5,18 @@
 namespace onebit::experiments {
 namespace {
 
+std::vector<std::string> codec_names() {
+  return names_of(compress::codecs());
+}
+
 std::vector<RunOption> codec_options() {
   return {
-      field("codec", "codec of the workers' vectors, see 'onebit list codecs'",
-            ONEBIT_PLACE(optimizer.exchange.up.name)),
-      field("codec.down", "codec of the servers' vectors; empty: the same as --codec",
-            ONEBIT_PLACE(optimizer.exchange.down)),
+      named(field("codec", "codec of the workers' vectors, see 'onebit list codecs'",
+                  ONEBIT_PLACE(optimizer.exchange.up.name)),
+            codec_names),
+      named(field("codec.down", "codec of the servers' vectors; empty: the same as --codec",
+                  ONEBIT_PLACE(optimizer.exchange.down)),
+            codec_names),
       field("codec.k", "sparse codecs: share of the elements to send (below 1) or their number (1 or more); above 0",
             ONEBIT_PLACE(optimizer.exchange.up.k)),
       field("codec.levels", "qsgd: levels of one sign, at least 1", ONEBIT_PLACE(optimizer.exchange.up.levels)),

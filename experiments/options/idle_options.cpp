@@ -144,7 +144,7 @@ const char* unread_by_choice(const std::string& option, const sim::RunConfig& co
 }
 
 constexpr std::string_view kPlanned =
-    "workers batch accumulation optimizer optimizer.semantics optimizer.granularity optimizer.local-period "
+    "steps workers batch accumulation optimizer optimizer.semantics optimizer.granularity optimizer.local-period "
     "optimizer.var-freeze-step optimizer.var-update-scaler optimizer.local-step-scaler optimizer.local-step-clipper "
     "freeze channel";
 
@@ -160,10 +160,13 @@ std::string unread_because(const std::string& option, const sim::RunConfig& conf
   return selector == nullptr ? "" : with(selector, config);
 }
 
+bool is_priced(const std::string& option) {
+  return holds(kPlanned, option) || option == "codec" || option.starts_with("codec.");
+}
+
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config) {
-  const bool scheduled = option == "steps" && optim::schedule_of(config.optimizer.name) != nullptr;
-  const bool planned = scheduled || holds(kPlanned, option) || option == "codec" || option.starts_with("codec.");
-  if (!planned) return "on prices";
+  const bool scheduled = option != "steps" || optim::schedule_of(config.optimizer.name) != nullptr;
+  if (!is_priced(option) || !scheduled) return "on prices";
   const std::string& policy = config.optimizer.freeze.policy;
   const char* selector = unread_by_choice(option, config);
   if (selector != nullptr) return with(selector, config);

@@ -13,6 +13,9 @@ namespace onebit::experiments {
 /// Returns why an option has no effect on a run, e.g. "with --optimizer adam"; empty if it has an effect.
 std::string unread_because(const std::string& option, const sim::RunConfig& config);
 
+/// Returns whether an option of a run can have an effect on a price.
+bool is_priced(const std::string& option);
+
 /// Returns why an option has no effect on a price, for which the exchanges of a run are planned but nothing is trained;
 /// empty if it has an effect.
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config);

@@ -9,15 +9,17 @@ namespace {
 std::vector<RunOption> common_options() {
   using optim::Semantics;
   return {
-      field("optimizer", "optimizer, see 'onebit list optimizers'", ONEBIT_PLACE(optimizer.name)),
-      field("optimizer.lr", "base learning rate, above 0", ONEBIT_PLACE(optimizer.lr)),
-      field("optimizer.beta1", "decay of the momentum, in [0, 1)", ONEBIT_PLACE(optimizer.beta1)),
-      field("optimizer.beta2", "decay of the variance, in [0, 1)", ONEBIT_PLACE(optimizer.beta2)),
+      named(field("optimizer", "optimizer, see 'onebit list optimizers'", ONEBIT_PLACE(optimizer.name)),
+            [] { return names_of(optim::optimizers()); }),
+      also("lr", field("optimizer.lr", "base learning rate, above 0", ONEBIT_PLACE(optimizer.lr))),
+      also("beta1", field("optimizer.beta1", "decay of the momentum, in [0, 1)", ONEBIT_PLACE(optimizer.beta1))),
+      also("beta2", field("optimizer.beta2", "decay of the variance, in [0, 1)", ONEBIT_PLACE(optimizer.beta2))),
       field("optimizer.eps", "constant added to the square root of the variance, above 0", ONEBIT_PLACE(optimizer.eps)),
-      field("optimizer.momentum", "SGD family, local-sgd: decay of the momentum, in [0, 1)",
-            ONEBIT_PLACE(optimizer.momentum)),
+      also("momentum", field("optimizer.momentum", "SGD family, local-sgd: decay of the momentum, in [0, 1)",
+                             ONEBIT_PLACE(optimizer.momentum))),
       field("optimizer.nesterov", "SGD family: use Nesterov's momentum", ONEBIT_PLACE(optimizer.nesterov)),
-      field("optimizer.weight-decay", "decoupled weight decay, at least 0", ONEBIT_PLACE(optimizer.weight_decay)),
+      also("wd",
+           field("optimizer.weight-decay", "decoupled weight decay, at least 0", ONEBIT_PLACE(optimizer.weight_decay))),
       list("optimizer.no-decay", "tensors without weight decay: names with * and ?, separated by commas", "patterns",
            ONEBIT_PLACE(optimizer.no_decay)),
       field("optimizer.bias-correction", "correct the bias of momentum and variance; no effect in deepspeed semantics",
@@ -86,7 +88,13 @@ std::vector<RunOption> local_step_options() {
   };
 }
 
-std::vector<RunOption> freeze_and_schedule_options() {
+}  // namespace
+
+std::vector<RunOption> optimizer_options() {
+  return joined<sim::RunConfig>({common_options(), lamb_options(), local_step_options()});
+}
+
+std::vector<RunOption> freeze_options() {
   return {
       field("freeze", "when to freeze the variance: fixed:K, fraction:F, auto, published or never",
             ONEBIT_PLACE(optimizer.freeze.policy)),
@@ -104,23 +112,19 @@ std::vector<RunOption> freeze_and_schedule_options() {
              ONEBIT_PLACE(optimizer.freeze.scope),
              std::map<std::string, optim::FreezeScope>{{"run", optim::FreezeScope::run},
                                                        {"tensor", optim::FreezeScope::tensor}}),
-      field("schedule", "learning-rate schedule, see 'onebit list schedules'", ONEBIT_PLACE(schedule.name)),
+  };
+}
+
+std::vector<RunOption> schedule_options() {
+  return {
+      named(field("schedule", "learning-rate schedule, see 'onebit list schedules'", ONEBIT_PLACE(schedule.name)),
+            [] { return names_of(optim::schedules()); }),
       field("schedule.warmup", "steps of linear warm-up, at least 0", ONEBIT_PLACE(schedule.warmup)),
       field("schedule.decay", "exponential, step: factor per decay-steps, in (0, 1]", ONEBIT_PLACE(schedule.decay)),
       field("schedule.decay-steps", "exponential, step: steps after which the factor applies, at least 1",
             ONEBIT_PLACE(schedule.decay_steps)),
       field("schedule.final", "cosine: factor at the last step, in [0, 1]", ONEBIT_PLACE(schedule.final)),
   };
-}
-
-}  // namespace
-
-std::vector<RunOption> optimizer_options() {
-  std::vector<RunOption> all;
-  for (auto part : {common_options(), lamb_options(), local_step_options(), freeze_and_schedule_options()}) {
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
 }
 
 }  // namespace onebit::experiments

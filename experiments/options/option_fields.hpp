@@ -18,9 +18,13 @@ namespace onebit::experiments {
 
 /// Return the parts of the table of run options.
 std::vector<RunOption> run_size_options();
+std::vector<RunOption> place_options();
+std::vector<RunOption> log_options();
 std::vector<RunOption> model_options();
 std::vector<RunOption> data_options();
 std::vector<RunOption> optimizer_options();
+std::vector<RunOption> freeze_options();
+std::vector<RunOption> schedule_options();
 std::vector<RunOption> exchange_options();
 
 [[noreturn]] void malformed(const std::string& option, const std::string& text, const std::string& wanted);
@@ -40,8 +44,41 @@ std::string to_text(const std::optional<double>& value);
 /// Returns the row of an option that sets a field of the configuration.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> field(const std::string& name, const std::string& help, Place place) {
-  return {name, help, [name, place](Config& config, const std::string& text) { parse_into(name, text, place(config)); },
-          [place](const Config& config) { return to_text(place(const_cast<Config&>(config))); }};
+  Option<Config> row{name, help,
+                     [name, place](Config& config, const std::string& text) { parse_into(name, text, place(config)); },
+                     [place](const Config& config) { return to_text(place(const_cast<Config&>(config))); }};
+  if (std::is_same_v<std::remove_cvref_t<decltype(place(std::declval<Config&>()))>, bool>)
+    row.words = [] { return std::vector<std::string>{"true", "false"}; };
+  return row;
+}
+
+/// Returns the row with a short name.
+template <class Config>
+Option<Config> also(const std::string& alias, Option<Config> row) {
+  row.alias = alias;
+  return row;
+}
+
+/// Returns the names of a registry's entries.
+template <class Entries>
+std::vector<std::string> names_of(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.emplace_back(entry.name);
+  return names;
+}
+
+/// Returns the row of an option that takes names; `words` returns them.
+template <class Config, class Words>
+Option<Config> named(Option<Config> row, Words words) {
+  row.words = words;
+  return row;
+}
+
+/// Returns the rows under a heading of the help.
+template <class Config>
+std::vector<Option<Config>> grouped(const std::string& heading, std::vector<Option<Config>> rows) {
+  for (Option<Config>& row : rows) row.group = heading;
+  return rows;
 }
 
 /// Returns the row of an option that takes no value on the command line.
@@ -49,6 +86,7 @@ template <class Config, class Place>
 Option<Config> flag(const std::string& name, const std::string& help, Place place) {
   Option<Config> row = field<Config>(name, help, place);
   row.is_flag = true;
+  row.words = {};
   return row;
 }
 
@@ -70,18 +108,24 @@ Option<Config> choice(const std::string& name, const std::string& help, Place pl
                       std::map<std::string, Value> words) {
   std::string wanted;
   for (const auto& [word, value] : words) wanted += (wanted.empty() ? "" : ", ") + word;
-  return {name, help + " (" + wanted + ")",
-          [name, place, words, wanted](Config& config, const std::string& text) {
-            const auto found = words.find(text);
-            if (found == words.end()) malformed(name, text, wanted);
-            place(config) = found->second;
-          },
-          [place, words](const Config& config) {
-            for (const auto& [word, value] : words) {
-              if (place(const_cast<Config&>(config)) == value) return word;
-            }
-            return std::string();
-          }};
+  const auto all = [words] {
+    std::vector<std::string> names;
+    for (const auto& [word, value] : words) names.push_back(word);
+    return names;
+  };
+  Option<Config> row{name, help + " (" + wanted + ")",
+                     [name, place, words, wanted](Config& config, const std::string& text) {
+                       const auto found = words.find(text);
+                       if (found == words.end()) malformed(name, text, wanted);
+                       place(config) = found->second;
+                     },
+                     [place, words](const Config& config) {
+                       for (const auto& [word, value] : words) {
+                         if (place(const_cast<Config&>(config)) == value) return word;
+                       }
+                       return std::string();
+                     }};
+  return named(row, all);
 }
 
 /// Returns the row of a text option that takes one of a few words.

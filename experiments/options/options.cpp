@@ -173,8 +173,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 const std::vector<RunOption>& run_options() {
-  static const std::vector<RunOption> table =
-      joined<RunConfig>({run_size_options(), model_options(), data_options(), optimizer_options(), exchange_options()});
+  static const std::vector<RunOption> table = joined<RunConfig>(
+      {grouped("size of the run", run_size_options()), grouped("where to compute", place_options()),
+       grouped("log, probes, checkpoints and evaluations", log_options()), grouped("model", model_options()),
+       grouped("data", data_options()), grouped("optimizer", optimizer_options()),
+       grouped("freeze of the variance", freeze_options()), grouped("learning-rate schedule", schedule_options()),
+       grouped("codec and exchange", exchange_options())});
   return table;
 }
 
@@ -183,6 +187,11 @@ const RunOption& run_option(const std::string& name) {
     if (option.name == name) return option;
   }
   throw ConfigError("unknown option", name, suggestion(name, option_names()));
+}
+
+std::string long_name(const std::string& name) {
+  const auto found = std::ranges::find(run_options(), name, &RunOption::alias);
+  return name.empty() || found == run_options().end() ? name : found->name;
 }
 
 sim::RunConfig make_config(const Settings& settings) {

@@ -40,12 +40,15 @@ Option<PriceConfig> background_option() {
 std::vector<Option<PriceConfig>> pricing_options() {
   using netmodel::CodecKernels, netmodel::Overlap, netmodel::Sharding;
   return {
-      list<PriceConfig>("cluster", "clusters to price: presets ('onebit list clusters') or INI files", "clusters",
-                        ONEBIT_PLACE(clusters)),
-      field<PriceConfig>("workload", "what a GPU computes: a preset ('onebit list workloads') or an INI file",
-                         ONEBIT_PLACE(workload)),
-      field<PriceConfig>("cost-model", "model of the time of collectives, see 'onebit list cost-models'",
-                         ONEBIT_PLACE(cost_model.name)),
+      named(list<PriceConfig>("cluster", "clusters to price: presets ('onebit list clusters') or INI files", "clusters",
+                              ONEBIT_PLACE(clusters)),
+            [] { return names_of(netmodel::clusters()); }),
+      named(field<PriceConfig>("workload", "what a GPU computes: a preset ('onebit list workloads') or an INI file",
+                               ONEBIT_PLACE(workload)),
+            [] { return names_of(netmodel::workloads()); }),
+      named(field<PriceConfig>("cost-model", "model of the time of collectives, see 'onebit list cost-models'",
+                               ONEBIT_PLACE(cost_model.name)),
+            [] { return names_of(netmodel::cost_models()); }),
       field<PriceConfig>("fluid.jobs",
                          "cost model fluid: number of equal jobs that run on the same GPUs at the same time",
                          ONEBIT_PLACE(cost_model.jobs)),
@@ -122,9 +125,15 @@ Option<PriceConfig> sizes_option() {
 /// Returns the options that give the command `price` a task besides pricing a step.
 std::vector<Option<PriceConfig>> task_options() {
   return {
-      list<PriceConfig>("optimizers",
-                        "compare these optimizers on every cluster, the fastest first: all, or NAME,NAME:CODEC,..",
-                        "optimizers", ONEBIT_PLACE(optimizers)),
+      named(
+          list<PriceConfig>("optimizers",
+                            "compare these optimizers on every cluster, the fastest first: all, or NAME,NAME:CODEC,..",
+                            "optimizers", ONEBIT_PLACE(optimizers)),
+          [] {
+            std::vector<std::string> names = names_of(optim::optimizers());
+            names.emplace_back("all");
+            return names;
+          }),
       collective_option(),
       sizes_option(),
       field<PriceConfig>("target",
@@ -162,9 +171,16 @@ std::vector<Option<PriceConfig>> replacement_options() {
   for (const Option<netmodel::Cluster>& option : cluster_options()) {
     const std::string key = option.name;
     all.push_back(
-        {"cluster." + key, option.help,
+        {"cluster." + key,
+         option.help,
          [key](PriceConfig& config, const std::string& text) { config.cluster_settings.emplace_back(key, text); },
-         [](const PriceConfig&) { return std::string("the cluster's"); }});
+         [](const PriceConfig&) { return std::string("the cluster's"); },
+         false,
+         {},
+         {},
+         {},
+         {},
+         option.words});
   }
   return all;
 }
@@ -189,7 +205,9 @@ void check(const PriceConfig& config) {
 
 const std::vector<Option<PriceConfig>>& price_options() {
   static const std::vector<Option<PriceConfig>> table =
-      joined<PriceConfig>({pricing_options(), task_options(), time_options(), replacement_options()});
+      joined<PriceConfig>({grouped("clusters, workload and step", pricing_options()),
+                           grouped("what else to do", task_options()), grouped("times of a step", time_options()),
+                           grouped("values that replace those of all clusters", replacement_options())});
   return table;
 }
 

@@ -58,7 +58,8 @@ RunOption image_option() {
 
 std::vector<RunOption> model_options() {
   return {
-      field("model", "benchmark model, see 'onebit list models'", ONEBIT_PLACE(model.name)),
+      named(field("model", "benchmark model, see 'onebit list models'", ONEBIT_PLACE(model.name)),
+            [] { return names_of(sim::models()); }),
       layers_option(),
       field("model.init", "file of initial weights, as --weights-out writes it; empty: drawn from the seed",
             ONEBIT_PLACE(model.init)),
@@ -105,7 +106,8 @@ std::vector<RunOption> model_options() {
 
 std::vector<RunOption> data_options() {
   return {
-      field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
+      named(field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
+            [] { return names_of(sim::data_sources()); }),
       list("data.path", "files or folders with the data, separated by commas", "files or folders",
            ONEBIT_PLACE(data.paths)),
       list("data.test", "files of the held-out split; empty: hold out a share of the examples", "files",
@@ -137,7 +139,17 @@ std::vector<RunOption> run_size_options() {
       field("steps", "number of steps; 0: from --epochs, else 1000", ONEBIT_PLACE(steps)),
       field("epochs", "number of passes over the training split; 0: from --steps", ONEBIT_PLACE(epochs)),
       bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
-      field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
+  };
+}
+
+std::vector<RunOption> place_options() {
+  return {
+      named(field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
+            [] {
+              std::vector<std::string> names;
+              for (const auto& [name, doc] : device::list_devices()) names.push_back(name);
+              return names;
+            }),
       bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
       field("graphs", "GPUs: record a repeated pass as a CUDA graph and replay it", ONEBIT_PLACE(graphs)),
       field(
@@ -145,6 +157,11 @@ std::vector<RunOption> run_size_options() {
           "workers per device whose gradients are held at the same time; 0: chosen for speed, within the memory limit",
           ONEBIT_PLACE(worker_group)),
       memory_option(),
+  };
+}
+
+std::vector<RunOption> log_options() {
+  return {
       field("log.every", "steps between rows of /steps", ONEBIT_PLACE(log.every)),
       field("log.workers-every", "steps between rows of /workers; 0: none", ONEBIT_PLACE(log.workers_every)),
       field("log.tensors-every", "steps between rows of /tensors; 0: none", ONEBIT_PLACE(log.tensors_every)),

@@ -52,7 +52,7 @@ Settings parse_settings(const std::string& text, const std::string& what, const 
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     if (equals != std::string::npos) {
-      settings.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+      settings.emplace_back(long_name(part.substr(0, equals)), part.substr(equals + 1));
     } else if (!settings.empty()) {
       settings.back().second += "," + part;
     } else {

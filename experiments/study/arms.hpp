@@ -14,8 +14,8 @@ struct Arm {
   Settings settings;  ///< common settings, followed by the arm's own
 };
 
-/// Parses 'key=value,key=value'. A part without '=' belongs to the preceding value, because lists of layers contain
-/// commas. Throws ConfigError: "malformed <what>", where, and the expected form.
+/// Parses 'key=value,key=value'; short names of options become long ones. A part without '=' belongs to the preceding
+/// value, because lists of layers contain commas. Throws ConfigError: "malformed <what>", where, and the expected form.
 Settings parse_settings(const std::string& text, const std::string& what, const std::string& where,
                         const std::string& form);
 

@@ -29,7 +29,8 @@ void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (!std::filesystem::is_directory(path))
-    throw ConfigError("cannot create output folder", path, error ? error.message() : "");
+    throw ConfigError("cannot create output folder: " + (error ? error.message() : std::string("it is not a folder")),
+                      path, "name another one with -o");
 }
 
 sim::RunResult branch_and_log(sim::VirtualCluster& cluster, const sim::RunConfig& config, const std::string& path,

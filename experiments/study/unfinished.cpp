@@ -14,15 +14,6 @@
 namespace onebit::experiments {
 namespace {
 
-/// Quotes a word for a shell.
-std::string quoted(const std::string& word) {
-  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,=@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 /// Returns the names of all options; those on which other defaults depend come first.
 std::vector<std::string> names_in_order() {
   std::vector<std::string> names = {"model", "data", "optimizer"};
@@ -71,6 +62,14 @@ Index last_step(const sim::LogReader& log) {
 }
 
 }  // namespace
+
+std::string quoted(const std::string& word) {
+  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,=@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
 
 std::string command_to_repeat(const sim::LogHeader& header) {
   const std::optional<Settings> settings = settings_of(header);

@@ -8,6 +8,9 @@
 
 namespace onebit::experiments {
 
+/// Quotes a word for a shell, if it needs quotes.
+std::string quoted(const std::string& word);
+
 /// Returns the command "onebit run ..." that trains the run of a log once more, quoted for a shell, without an output
 /// and with the fewest options. Empty if this version of the program cannot express the log's options.
 std::string command_to_repeat(const sim::LogHeader& header);

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <set>
+#include <string_view>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
@@ -13,29 +15,63 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr const char* kForms = "write key=a,b,c, key=low:high:log:count, or key=a;b if values contain commas";
+constexpr const char* kForms =
+    "write key=a,b,c, key=low:high:log:count (or lin or round for log), or key=a;b if values contain commas";
 constexpr std::size_t kMostPoints = 100'000;
+constexpr int kDigits = 6;  // significant digits of the values of a range
 
-std::vector<std::string> range_of(const std::string& text, const std::vector<std::string>& parts) {
-  const double low = parse_real("axis " + text, parts[0]), high = parse_real("axis " + text, parts[1]);
-  const Index count = parse_integer("axis " + text, parts[3]);
-  const bool logarithmic = parts[2] == "log";
-  if (!(high > low) || count < 2 || count > static_cast<Index>(kMostPoints) || (logarithmic && low <= 0)) {
-    throw ConfigError("bad range on an axis", text,
-                      logarithmic ? "0 < low < high, count at least 2" : "low < high, count at least 2");
-  }
-  std::vector<std::string> values;
-  for (Index i = 0; i < count; ++i) {
-    const double share = static_cast<double>(i) / static_cast<double>(count - 1);
-    values.push_back(range_value(logarithmic ? low * std::pow(high / low, share) : low + (high - low) * share));
+/// Rounds a number to significant digits.
+double rounded(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
+  return std::strtod(text, nullptr);
+}
+
+/// Rounds all values but the first and the last to the same number of significant digits, the fewest with which they
+/// still rise.
+std::vector<double> with_fewest_digits(const std::vector<double>& values) {
+  for (int digits = 1; digits < kDigits; ++digits) {
+    std::vector<double> round = values;
+    for (std::size_t i = 1; i + 1 < round.size(); ++i) round[i] = rounded(round[i], digits);
+    if (std::ranges::is_sorted(round, std::less_equal<>())) return round;
   }
   return values;
 }
 
+std::vector<std::string> range_of(const std::string& text, const std::vector<std::string>& parts) {
+  const double low = parse_real("axis " + text, parts[0]), high = parse_real("axis " + text, parts[1]);
+  const Index count = parse_integer("axis " + text, parts[3]);
+  const bool logarithmic = parts[2] != "lin";
+  if (!(high > low) || count < 2 || count > static_cast<Index>(kMostPoints) || (logarithmic && low <= 0)) {
+    throw ConfigError("bad range on an axis", text,
+                      logarithmic ? "0 < low < high, count at least 2" : "low < high, count at least 2");
+  }
+  std::vector<double> values;
+  for (Index i = 0; i < count; ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(count - 1);
+    values.push_back(logarithmic ? low * std::pow(high / low, share) : low + (high - low) * share);
+  }
+  if (parts[2] == "round") values = with_fewest_digits(values);
+  std::vector<std::string> texts;
+  for (const double value : values) texts.push_back(range_value(value));
+  return texts;
+}
+
+constexpr std::string_view kSpacings[] = {"log", "lin", "round"};
+
 std::vector<std::string> values_in(const std::string& text, const std::string& list) {
   const std::vector<std::string> parts = split(list, ':');
-  if (parts.size() == 4 && (parts[2] == "log" || parts[2] == "lin")) return range_of(text, parts);
+  if (parts.size() > 2 && std::ranges::count(kSpacings, parts[2]) > 0) {
+    if (parts.size() != 4) throw ConfigError("malformed range on an axis", text, kForms);
+    return range_of(text, parts);
+  }
   return split(list, list.find(';') == std::string::npos ? ',' : ';');
+}
+
+std::vector<std::string> keys_of(const std::string& zip) {
+  std::vector<std::string> keys = split(zip, ',');
+  for (std::string& key : keys) key = long_name(key);
+  return keys;
 }
 
 /// Axes that advance together.
@@ -48,7 +84,7 @@ std::vector<Dimension> dimensions(const std::vector<Axis>& axes, const std::vect
     if (zipped.count(axis.key) != 0) continue;
     Dimension dimension = {&axis};
     for (const std::string& zip : zips) {
-      const std::vector<std::string> keys = split(zip, ',');
+      const std::vector<std::string> keys = keys_of(zip);
       if (std::find(keys.begin(), keys.end(), axis.key) == keys.end()) continue;
       for (const Axis& other : axes) {
         if (&other != &axis && std::find(keys.begin(), keys.end(), other.key) != keys.end())
@@ -65,7 +101,7 @@ void check_zips(const std::vector<Axis>& axes, const std::vector<std::string>& z
   std::set<std::string> seen;
   for (const std::string& zip : zips) {
     std::size_t length = 0;
-    const std::vector<std::string> keys = split(zip, ',');
+    const std::vector<std::string> keys = keys_of(zip);
     if (keys.size() < 2) throw ConfigError("zip of one axis only", zip, "write --zip key,key");
     for (const std::string& key : keys) {
       const auto axis = std::find_if(axes.begin(), axes.end(), [&](const Axis& each) { return each.key == key; });
@@ -99,17 +135,15 @@ std::string canonical(const std::string& key, const std::string& value) {
 }
 
 std::string range_value(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.5e", value);
-  const double rounded = std::strtod(text, nullptr);
-  const bool whole = std::abs(rounded) < 1e15 && rounded == std::floor(rounded);
-  return whole ? std::to_string(std::llround(rounded)) : shortest(rounded);
+  const double shown = rounded(value, kDigits);
+  const bool whole = std::abs(shown) < 1e15 && shown == std::floor(shown);
+  return whole ? std::to_string(std::llround(shown)) : shortest(shown);
 }
 
 Axis parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) throw ConfigError("malformed axis", text, kForms);
-  Axis axis{text.substr(0, equals), {}};
+  Axis axis{long_name(text.substr(0, equals)), {}};
   for (const std::string& value : values_in(text, text.substr(equals + 1))) {
     axis.values.push_back(canonical(axis.key, value));
   }

@@ -14,9 +14,10 @@ struct Axis {
 /// option or a bad value.
 std::string canonical(const std::string& key, const std::string& value);
 
-/// Parses 'key=a,b,c', 'key=a;b;c' if values contain commas, 'key=low:high:log:count' or 'key=low:high:lin:count'. The
-/// values of a range are rounded to six significant digits. Throws ConfigError for malformed text, an unknown option or
-/// a repeated value.
+/// Parses 'key=a,b,c', 'key=a;b;c' if values contain commas, or 'key=low:high:SPACING:count'. The values of a range are
+/// equally spaced (lin) or have equal ratios (log), and are rounded to six significant digits; 'round' is log with the
+/// values between low and high rounded to the fewest digits with which they still differ: 1, 3, 10. Throws ConfigError
+/// for malformed text, an unknown option or a repeated value.
 Axis parse_axis(const std::string& text);
 
 /// Returns the axis in the form that parse_axis reads.

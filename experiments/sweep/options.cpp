@@ -2,6 +2,7 @@
 
 #include "device/base/error.hpp"
 #include "experiments/cli/command_line.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 
 namespace onebit::experiments {
@@ -19,7 +20,9 @@ Rows point_rows() {
   tune_points.get = [](const SweepOptions&) { return std::string(); };
   return {
       repeated<SweepOptions>(
-          "axis", "values of an option of a run: key=a,b,c, key=low:high:log:count or key=low:high:lin:count",
+          "axis",
+          "values of an option of a run: key=a,b,c or key=low:high:log:count; lin for equal steps, round for log with "
+          "round values",
           ONEBIT_PLACE(axes)),
       repeated<SweepOptions>("zip", "axes that advance together: key,key", ONEBIT_PLACE(zips)),
       repeated<SweepOptions>("skip", "leave out points where all of 'key=value,key=value' hold", ONEBIT_PLACE(skips)),
@@ -57,7 +60,7 @@ Rows execution_rows() {
 }  // namespace
 
 Rows sweep_rows() {
-  return joined<SweepOptions>({{field<SweepOptions>("out", "folder for the runs and their table", ONEBIT_PLACE(out))},
+  return joined<SweepOptions>({{out_row<SweepOptions>("folder for the runs and their table", made_up_form("sweep"))},
                                arms_rows<SweepOptions>(),
                                {seeds_row<SweepOptions>()},
                                point_rows(),
@@ -68,6 +71,10 @@ Command sweep_syntax() {
   return {.name = "sweep",
           .doc = "train a grid of runs, each in its own process, with resuming, retries and shards on several machines",
           .accepts = {.run = true, .config = true, .preset = true, .deepspeed = true},
+          .help = {.common = {"out", "preset", "optimizers", "arm", "axis", "skip", "seeds", "tune", "jobs", "model",
+                              "data", "workers", "batch", "steps", "retry-failed", "extend", "dry-run", "json"},
+                   .examples = {"onebit sweep --preset mnist-mlp --axis lr=1e-4:1e-1:round:7 -o sweep",
+                                "onebit sweep --preset ngram-lr --tune lr=1e-4:1e-1 --jobs 2"}},
           .own = own_options(sweep_rows())};
 }
 

@@ -22,7 +22,8 @@ Tuning parse_tuning(const std::string& text, Index evaluations) {
   const std::vector<std::string> range =
       equals == std::string::npos ? std::vector<std::string>() : split(text.substr(equals + 1), ':');
   if (range.size() != 2) throw ConfigError("malformed tune", text, "write key=low:high, e.g. optimizer.lr=1e-4:1e-1");
-  const Tuning tuning{text.substr(0, equals), parse_real("tune", range[0]), parse_real("tune", range[1]), evaluations};
+  const Tuning tuning{long_name(text.substr(0, equals)), parse_real("tune", range[0]), parse_real("tune", range[1]),
+                      evaluations};
   if (!(tuning.low > 0 && tuning.high > tuning.low)) throw ConfigError("bad range", "tune " + text, "0 < low < high");
   for (const double end : {tuning.low, tuning.high}) canonical(tuning.key, range_value(end));
   return tuning;

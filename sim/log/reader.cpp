@@ -21,12 +21,15 @@ void check_format(const h5::Object& file) {
   const std::string& path = file.where.file;
   const auto names = h5::attribute_names(file);
   const bool known = std::ranges::count(names, "format") != 0 && root_text(file, "format") == log_format;
-  if (!known) throw ConfigError("not a run log: attribute format is not \"onebit-run\"", path);
+  if (!known)
+    throw ConfigError("not a run log: attribute format is not \"onebit-run\"", path,
+                      "a log is written by `onebit run`");
   const Index version = h5::integer_attribute(file, "format_version");
   if (version < 1 || version > log_format_version) {
-    throw ConfigError("log has format_version " + std::to_string(version) + ", this program reads format_version " +
-                          std::to_string(log_format_version),
-                      path, "use the version of onebit that wrote it, or a newer one");
+    throw ConfigError(
+        "log has format_version " + std::to_string(version) + ", this program reads format_version " +
+            std::to_string(log_format_version),
+        path, version < 1 ? "no version of onebit has written it" : "use the onebit that wrote it, or a newer one");
   }
 }
 

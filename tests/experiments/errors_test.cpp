@@ -70,7 +70,7 @@ TEST_CASE("errors: the run that the other cases break is fine by itself") {
 
 TEST_CASE("errors: an unknown command") {
   check_error({"rnu"}, {"rnu", "run"});
-  check_error({""}, {"unknown command"});
+  check_error({""}, {"unknown command ('')"});
 }
 
 TEST_CASE("errors: no command at all shows the help, as an error") {
@@ -131,6 +131,7 @@ TEST_CASE("errors: a misspelt preset, device or list") {
 
 TEST_CASE("errors: a missing IDX file") {
   const Folder folder;
+  check_error(folder, joined(idx_run(), {"--data.path", "absent"}), {"no such file or folder (absent)", "--data.path"});
   check_error(folder, idx_run(), {"images"});
   write_file(folder / "images", idx_images());
   check_error(folder, idx_run(), {"labels"});
@@ -411,16 +412,38 @@ TEST_CASE("errors: layers that do not fit the data") {
   check_error({"run", "--model", "ngram", "--data", "synthetic", "-o", "run.h5"}, {"ngram", "synthetic"});
 }
 
-TEST_CASE("errors: a run without an output file") {
-  check_error(tiny_run("run"), {"no output file", "-o"});
-  check_error(tiny_run("compare"), {"no output folder", "-o"});
+TEST_CASE("errors: an output that has to exist, without its name") {
+  check_error(tiny_run("run", {"--resume"}), {"no output named (run --resume)", "-o"});
+  check_error(tiny_run("compare", {"--resume"}), {"no output named (compare --resume)", "-o"});
+  check_error(tiny_run("sweep", {"--axis", "batch=1,2", "--extend"}), {"no output named (sweep --extend)", "-o"});
+  check_error(tiny_run("sweep", {"--axis", "batch=1,2", "--shard", "0/2"}), {"no output named (sweep --shard)", "-o"});
+}
+
+TEST_CASE("errors: no name for an output, and the name of an option in its place") {
+  check_error(run_with({"-o", "-"}), {"not a name for an output (-o '-')", "./-"});
+  check_error(tiny_run("run", {"-o", "--resume"}), {"no value for option --out (--resume)"});
+  check_error(run_with({"-overwrite"}), {"two dashes (-overwrite)", "write --overwrite"});
+  check_error(run_with({"-o", "folder/"}), {"the name of a folder (folder/)"});
+}
+
+TEST_CASE("errors: an option before the command, or no command that is known") {
+  check_error({"--steps", "5"}, {"the command is missing (--steps)", "onebit COMMAND"});
+  check_error({"-v"}, {"the command is missing (-v)"});
+  check_error({"help", "rnu"}, {"unknown command ('rnu')", "run"});
+}
+
+TEST_CASE("errors: the file system's own errors have the form of all others") {
+  const std::string name(300, 'a');
+  check_error(Folder(), {"analyze", name}, {"File name too long (aaa", "check its name"}, kFailed);
+  const Outcome run = run_onebit(Folder(), {"analyze", name});
+  CHECK_THAT(run.err, !Contains("filesystem error"));
 }
 
 TEST_CASE("errors: output that cannot be written") {
   const Folder folder;
   write_file(folder / "file", "a file, not a folder");
   check_error(folder, run_with({"-o", "file/run.h5"}), {"file/run.h5"});
-  check_error(folder, run_with({"-o", "absent/run.h5"}), {"absent/run.h5"});
+  check_error(folder, run_with({"-o", "absent/run.h5"}), {"no such folder (absent/run.h5)", "make it"});
   check_error(folder, run_with({"-o", "."}), {"."});
   check_error(folder, tiny_run("compare", {"-o", "file"}), {"file"});
   check_error(folder, tiny_run("compare", {"-o", "file/below"}), {"file/below"});

@@ -14,7 +14,8 @@ std::string install(const Folder& folder) {
   CAPTURE(run.out, run.err);
   REQUIRE(run.status == 0);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "prefix")) {
-    if (entry.path().filename() == "onebit" && entry.is_regular_file()) return entry.path().string();
+    const bool in_bin = entry.path().parent_path().filename() == "bin";
+    if (in_bin && entry.path().filename() == "onebit" && entry.is_regular_file()) return entry.path().string();
   }
   return "";
 }
@@ -33,6 +34,16 @@ TEST_CASE("install: the installed program finds the installed presets") {
   }
   std::filesystem::remove(folder / "prefix/share/onebit/presets/ngram-lr.ini");
   CHECK(line_of(run_in(folder, {program, "list", "presets"}).out, "ngram-lr").empty());  // not those of the build tree
+}
+
+TEST_CASE("install: the manual page and the completion scripts are where man and the shells look for them") {
+  const Folder folder;
+  const std::string program = install(folder);
+  CHECK(read_file(folder / "prefix/share/man/man1/onebit.1") == run_in(folder, {program, "man"}).out);
+  CHECK(read_file(folder / "prefix/share/bash-completion/completions/onebit") ==
+        run_in(folder, {program, "completion", "bash"}).out);
+  CHECK(read_file(folder / "prefix/share/zsh/site-functions/_onebit") ==
+        run_in(folder, {program, "completion", "zsh"}).out);
 }
 
 TEST_CASE("install: the installed program runs a preset") {

@@ -309,7 +309,8 @@ TEST_CASE("mpi: Ctrl-C ends a run over ranks with a complete log and a summary")
     const Outcome run = process.finish();
     CAPTURE(run.out, run.err);
     CHECK(run.status == 130);
-    CHECK(run.err.empty());
+    CHECK_THAT(run.err, Contains("onebit: stopped; to continue: onebit run ") && Contains(" --ranks "));
+    CHECK(count(run.err, "\n") == 1);
     CHECK_THAT(line_of(run.out, "status"), Contains("stopped"));
     const sim::LogReader log(folder / "run.h5");
     CHECK(log.status() == sim::RunStatus::stopped);

@@ -236,9 +236,22 @@ TEST_CASE("options: every command has a help text, and that every option of a ru
     CHECK(own.err.empty());
     CHECK_THAT(own.out, Contains("usage: onebit " + command));
   }
-  const std::string run = run_onebit(folder, {"run", "--help"}).out;
-  for (const auto& option : experiments::run_options()) CHECK_THAT(run, Contains("  --" + option.name + " "));
+  const std::string run = run_onebit(folder, {"run", "--help-all"}).out;
+  for (const auto& option : experiments::run_options()) CHECK_THAT(run, Contains(" --" + option.name));
+  CHECK(run_onebit(folder, {"help", "run"}).out == run_onebit(folder, {"run", "--help"}).out);
   CHECK_THAT(run_onebit(folder, {"--version"}).out, Contains("onebit "));
+}
+
+TEST_CASE("options: a log has the long name of an option that was given by its short one") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, tiny_run("run", {"--lr", "0.25", "-o", "run.h5"})).status == 0);
+  REQUIRE(run_onebit(folder, tiny_run("compare", {"--arm", "a:lr=0.25", "-o", "arms"})).status == 0);
+  for (const std::string log : {"run.h5", "arms/a-1.h5"}) {
+    const auto config = sim::LogReader(folder / log).header().config;
+    const std::map<std::string, std::string> there(config.begin(), config.end());
+    CHECK(there.at("optimizer.lr") == "0.25");
+    CHECK(there.count("lr") == 0);
+  }
 }
 
 TEST_CASE("options: --json prints one object and nothing else") {

@@ -108,8 +108,15 @@ TEST_CASE("price: a cluster is a file, and options change it") {
 }
 
 TEST_CASE("price: its help names every GPU and every link") {
-  const std::string help = run_onebit(Folder(), {"price", "--help"}).out;
-  const std::string gpus = line_of(help, "--cluster.gpu "), links = line_of(help, "--cluster.gpu-link ");
+  const std::string help = run_onebit(Folder(), {"price", "--help-all"}).out;
+  std::istringstream words(help);
+  std::string text;  // in one line
+  for (std::string word; words >> word;) text += word + " ";
+  const auto of = [&](const std::string& option) {
+    const std::size_t at = text.find(option);
+    return at == std::string::npos ? "" : text.substr(at, text.find(" --", at) - at);
+  };
+  const std::string gpus = of("--cluster.gpu "), links = of("--cluster.gpu-link ");
   for (const netmodel::Gpu& gpu : netmodel::gpus()) CHECK_THAT(gpus, Contains(" " + std::string(gpu.name)));
   for (const netmodel::GpuLink& link : netmodel::gpu_links()) {
     CHECK_THAT(links, Contains(" " + std::string(link.name)));

@@ -8,6 +8,7 @@
 using namespace onebit;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -77,7 +78,10 @@ TEST_CASE("signals: Ctrl-C and SIGTERM end a run with a complete log and a summa
     process.send(signal);
     const Outcome run = process.finish();
     check_stopped(folder / "run.h5", run);
-    CHECK(run.err.empty());
+    const Arguments typed = endless("run", {"-o", "run.h5"});
+    std::string again = "onebit";
+    for (std::size_t i = 1; i < typed.size(); ++i) again += " " + typed[i];
+    CHECK(run.err == "onebit: stopped; to continue: " + again + " --resume\n");
     CHECK_THAT(line_of(run.out, "status"), Contains("stopped"));
     CHECK_THAT(run.out, Contains("sent per worker"));
   }
@@ -91,6 +95,8 @@ TEST_CASE("signals: Ctrl-C ends a comparison with the table of what there is") {
   const Outcome run = process.finish();
   check_stopped(folder / "out/adam-1.h5", run);
   CHECK_THAT(line_of(run.out.substr(run.out.find("\narm ")), "adam"), Contains("stopped"));
+  CHECK_THAT(run.err, Contains("onebit: stopped; to continue: onebit compare ") &&
+                          EndsWith(" -o out --freeze never --seeds 2 --resume\n"));
   CHECK(std::filesystem::exists(folder / "out/runs.csv"));
   CHECK_FALSE(std::filesystem::exists(folder / "out/adam-2.h5"));
 }

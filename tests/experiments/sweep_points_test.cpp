@@ -72,6 +72,11 @@ TEST_CASE("sweep: an axis is a list of values or a range") {
   CHECK(parse_axis("optimizer.lr=1e-4:1e-1:log:4").values == Texts{"1e-04", "0.001", "0.01", "0.1"});
   CHECK(parse_axis("optimizer.lr=1:2:log:3").values == Texts{"1", "1.41421", "2"});
   CHECK(parse_axis("workers=1:64:log:7").values == Texts{"1", "2", "4", "8", "16", "32", "64"});
+  CHECK(parse_axis("optimizer.lr=1e-3:1e-1:round:5").values == Texts{"0.001", "0.003", "0.01", "0.03", "0.1"});
+  CHECK(parse_axis("optimizer.lr=0.1:1:round:4").values == Texts{"0.1", "0.2", "0.5", "1"});
+  CHECK(parse_axis("optimizer.lr=0.1:1:round:10").values ==
+        Texts{"0.1", "0.13", "0.17", "0.22", "0.28", "0.36", "0.46", "0.6", "0.77", "1"});
+  CHECK(parse_axis("optimizer.lr=0.00123:1:round:2").values == Texts{"0.00123", "1"});
   CHECK(parse_axis("steps=100000:300000:lin:3").values == Texts{"100000", "200000", "300000"});
   CHECK(parse_axis("freeze=fixed:10,fraction:0.5").values == Texts{"fixed:10", "fraction:0.5"});
   CHECK(parse_axis("model.layers=4,5,3;4,8,3").values == Texts{"4,5,3", "4,8,3"});
@@ -79,6 +84,14 @@ TEST_CASE("sweep: an axis is a list of values or a range") {
   for (const std::string text : {"optimizer.lr=1e-4:1e-1:log:4", "model.layers=4,5,3;4,8,3", "model.layers=4,5,3;"}) {
     CHECK(parse_axis(axis_text(parse_axis(text))).values == parse_axis(text).values);
   }
+}
+
+TEST_CASE("sweep: short names of options stand for long ones") {
+  CHECK(parse_axis("lr=0.1,0.2").key == "optimizer.lr");
+  CHECK(parse_tuning("wd=1e-3:1e-1", 4).key == "optimizer.weight-decay");
+  CHECK(parse_skip("lr=0.1,arm=x") == Settings{{"optimizer.lr", "0.1"}, {"arm", "x"}});
+  const std::vector<Axis> axes = {parse_axis("lr=0.1,0.2"), parse_axis("batch=1,2")};
+  CHECK(product(axes, {"lr,batch"}).size() == 2);
 }
 
 TEST_CASE("sweep: a bad axis is refused by name") {
@@ -89,6 +102,8 @@ TEST_CASE("sweep: a bad axis is refused by name") {
   CHECK_THAT(axis("optimizer.lr=1,x"), Contains("optimizer.lr 'x'"));
   CHECK_THAT(axis("optimizer.lr=1e-3,0.001"), Contains("twice"));
   CHECK_THAT(axis("optimizer.lr=0:1:log:3"), Contains("bad range"));
+  CHECK_THAT(axis("optimizer.lr=0:1:round:3"), Contains("bad range"));
+  CHECK_THAT(axis("optimizer.lr=1:2:log"), Contains("malformed range"));
   CHECK_THAT(axis("optimizer.lr=1:1:lin:3"), Contains("bad range"));
   CHECK_THAT(axis("optimizer.lr=1:2:lin:1"), Contains("bad range"));
   CHECK_THAT(axis("optimizer.lr=nan:2:lin:3"), Contains("finite"));

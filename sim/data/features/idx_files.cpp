@@ -60,7 +60,8 @@ IdxPair find_idx_pair(const std::vector<std::string>& paths) try {
   if (paths.size() == 2) return {paths[0], paths[1], ""};
   if (paths.size() == 1) {
     if (fs::is_directory(paths[0])) return pair_in_folder(paths[0]);
-    throw ConfigError("expected a folder, or both an image file and a label file", paths[0], wanted);
+    if (!fs::exists(paths[0])) throw ConfigError("no such file or folder", paths[0], wanted);
+    throw ConfigError("a single file, but images and labels are in two", paths[0], wanted);
   }
   if (!paths.empty()) throw ConfigError("more than two files", "--data.path", wanted);
   const char* variable = std::getenv("ONEBIT_DATA");
@@ -70,7 +71,7 @@ IdxPair find_idx_pair(const std::vector<std::string>& paths) try {
   const bool below = image_names(folder).empty() && fs::is_directory(folder / "mnist");
   return pair_in_folder(below ? folder / "mnist" : folder);
 } catch (const fs::filesystem_error& error) {
-  throw ConfigError("cannot list: " + error.code().message(), error.path1().string());
+  throw ConfigError("cannot list: " + error.code().message(), error.path1().string(), wanted);
 }
 
 }  // namespace onebit::sim

@@ -1,0 +1,19 @@
+#pragma once
+// Completion scripts for shells, made from the tables of options.
+
+#include <span>
+#include <string>
+
+#include "experiments/cli/command.hpp"
+
+namespace onebit::experiments {
+
+/// Returns a script for bash that completes commands, a command's options, and the names that options take; file names
+/// elsewhere. In a list of names separated by commas it completes the last one.
+std::string bash_completion(std::span<const Command> all);
+
+/// Returns the same for zsh, which also shows what commands and options are for. It can be sourced, and is a function
+/// to be loaded if it is in the search path as _onebit.
+std::string zsh_completion(std::span<const Command> all);
+
+}  // namespace onebit::experiments

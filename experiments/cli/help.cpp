@@ -1,0 +1,114 @@
+#include "experiments/cli/help.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "experiments/cli/option_table.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+constexpr std::size_t kWidth = 80, kIndent = 2, kWidestName = 24;
+
+/// Returns the lines of a text that is at most `width` columns wide. A longer word has a line of its own.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (lines.empty() || lines.back().size() + 1 + word.size() > width) {
+      lines.push_back(word);
+    } else {
+      lines.back().append(" ").append(word);
+    }
+  }
+  return lines;
+}
+
+/// Names and their explanations in two columns.
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+/// Prints entries; an explanation begins on a new line if the name is wider than its column.
+void print(const Entries& entries, std::ostream& out) {
+  std::size_t column = 0;
+  for (const auto& [name, text] : entries) {
+    if (name.size() <= kWidestName) column = std::max(column, name.size());
+  }
+  const std::size_t begin = kIndent + column + 2;
+  for (const auto& [name, text] : entries) {
+    out << std::string(kIndent, ' ') << name;
+    std::size_t at = kIndent + name.size();
+    for (const std::string& line : wrapped(text, kWidth - begin)) {
+      if (at + 2 > begin) {
+        out << "\n";
+        at = 0;
+      }
+      out << std::string(begin - at, ' ') << line;
+      at = kWidth;
+    }
+    out << "\n";
+  }
+}
+
+std::string with_default(const std::string& text, const OwnOption& option) {
+  return option.value.empty() ? text : text + " [" + option.value + "]";
+}
+
+/// Returns the first clause of an option's help; the rest is in the full help.
+std::string first_clause(const OwnOption& option) {
+  return option.help.substr(0, option.help.find(';'));
+}
+
+void print_title(const Command& command, std::ostream& out) {
+  out << "usage: " << synopsis(command) << "\n";
+  for (const std::string& line : wrapped(command.doc, kWidth)) out << line << "\n";
+}
+
+}  // namespace
+
+std::string program_help(std::span<const Command> all, const std::string& version) {
+  std::ostringstream out;
+  out << "onebit " << version << ": a laboratory for communication-compressed training\n\n"
+      << "usage: onebit COMMAND [options]\n\n";
+  Entries entries;
+  for (const Command& command : all) entries.emplace_back(command.name, command.doc);
+  print(entries, out);
+  out << "\n'onebit COMMAND --help' shows a command's common options, --help-all all of\n"
+      << "them; 'onebit man' prints a manual page.\n";
+  return out.str();
+}
+
+std::string synopsis(const Command& command) {
+  return "onebit " + command.name + (command.usage.empty() ? "" : " " + command.usage) + " [options]";
+}
+
+std::string short_help(const Command& command) {
+  std::ostringstream out;
+  print_title(command, out);
+  if (!command.help.common.empty()) out << "\ncommon options [default]\n";
+  const std::vector<OwnOption> options = options_of(command);
+  Entries entries;
+  for (const std::string& name : command.help.common) {
+    const OwnOption* option = find_option(options, name);
+    entries.emplace_back(typed_name(*option), with_default(first_clause(*option), *option));
+  }
+  print(entries, out);
+  out << "\nexamples\n";
+  for (const std::string& example : command.help.examples) out << "  " << example << "\n";
+  out << "\n'onebit " << command.name << " --help-all' shows all " << options.size() << " options.\n";
+  return out.str();
+}
+
+std::string full_help(const Command& command) {
+  std::ostringstream out;
+  print_title(command, out);
+  for (const OptionGroup& group : groups_of(command)) {
+    out << "\n" << group.heading << " [default]\n";
+    Entries entries;
+    for (const OwnOption& option : group.options)
+      entries.emplace_back(typed_name(option), with_default(option.help, option));
+    print(entries, out);
+  }
+  return out.str();
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,44 @@
+#pragma once
+// The options of a command from all tables: its own ones, those that the parser reads, those of a run and of pricing.
+
+#include <string>
+#include <vector>
+
+#include "experiments/cli/command.hpp"
+
+namespace onebit::experiments {
+
+/// Options under one heading.
+struct OptionGroup {
+  std::string heading;
+  std::vector<OwnOption> options;
+};
+
+/// Returns the option with a name; null if there is none.
+template <class Options>
+const auto* find_option(const Options& options, const std::string& name) {
+  const auto found = std::ranges::find_if(options, [&](const auto& option) { return option.name == name; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+/// Returns the options that the parser itself reads, in every command that accepts them.
+const std::vector<OwnOption>& parser_options();
+
+/// Returns whether a command accepts the option with this name, also where it has no effect.
+bool is_accepted(const std::string& name, const Command& command);
+
+/// Returns the options that can have an effect on a command, in the order of the help: its own and the parser's,
+/// pricing options, options of a run. Their `value` is the default to show.
+std::vector<OwnOption> options_of(const Command& command);
+
+/// Returns the same options under their headings.
+std::vector<OptionGroup> groups_of(const Command& command);
+
+/// Returns an option as it is typed, without its value: "-o, --out" or "--lr, --optimizer.lr".
+std::string typed_name(const OwnOption& option);
+
+/// Returns the advice for an option that a command does not know: the nearest name, or options whose help has the words
+/// of the unknown name.
+std::string advice_on(const std::string& unknown, const Command& command);
+
+}  // namespace onebit::experiments

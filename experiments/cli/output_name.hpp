@@ -1,0 +1,42 @@
+#pragma once
+// Names of outputs: those that the user has not given, and the commands that continue an output.
+
+#include <string>
+
+#include "experiments/cli/command.hpp"
+
+namespace onebit::experiments {
+
+/// Returns the form of a name that is made up, for the help: "run-DATE-TIME.h5".
+inline std::string made_up_form(const std::string& stem, const std::string& suffix = {}) {
+  return stem + "-DATE-TIME" + suffix;
+}
+
+/// Returns a name that nothing in the working folder has, such as "run-20260131-235959.h5": the stem, the local time
+/// and the suffix. existing: what needs an output that exists, e.g. "--resume"; empty: nothing does. Throws ConfigError
+/// if something does, or if several processes would each make up a name.
+std::string made_up_name(const std::string& stem, const std::string& suffix, const std::string& existing);
+
+/// Returns the options of a command with an output that made_up_name() names.
+template <class Options>
+Options with_made_up_name(Options options, const std::string& stem, const std::string& suffix = {},
+                          const std::string& existing = {}) {
+  options.out = made_up_name(stem, suffix, existing);
+  options.made_up_name = true;
+  return options;
+}
+
+/// Says on stderr how the program has named the output, if it has.
+void tell_made_up_name(const CommandInput& input, const std::string& out);
+
+/// Throws ConfigError if a file cannot be written because its folder does not exist or its name is that of a folder.
+void check_folder_of(const std::string& path);
+
+/// Returns the command as typed, quoted for a shell, without --overwrite. It names the output, and ends with `flag`
+/// unless that is empty.
+std::string command_again(const CommandInput& input, const std::string& out, const std::string& flag);
+
+/// Says on stderr that the command was stopped, and how it continues: command_again().
+void tell_how_to_continue(const CommandInput& input, const std::string& out, const std::string& flag);
+
+}  // namespace onebit::experiments
