@@ -1,12 +1,15 @@
 #include "experiments/output/interval_output.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace onebit::experiments {
 
 std::string interval_text(const analysis::Interval& interval, int digits) {
   const std::string mean = number(interval.mean, digits);
-  return std::isfinite(interval.half_width) ? mean + " ± " + number(interval.half_width, 2) : mean;
+  if (!std::isfinite(interval.half_width)) return mean;
+  const int whole = interval.half_width >= 100 ? 1 + static_cast<int>(std::log10(interval.half_width)) : 2;
+  return mean + " ± " + number(interval.half_width, std::min(whole, 6));
 }
 
 std::string percent_interval(const analysis::Interval& interval) {

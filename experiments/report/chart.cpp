@@ -83,7 +83,7 @@ Json arm_json(const ArmFigures& arm, const Look& look) {
                        {"best", Json::boolean(look.best)},
                        {"colour", static_cast<long>(look.colour)},
                        {"dash", static_cast<long>(look.dash)},
-                       {"finished", arm.finished},
+                       {"calm", Json::boolean(arm.finished > 0 && !rose(arm))},
                        {"diverged", arm.diverged},
                        {"mean", numbers(points, [&](std::size_t i) { return shown[i].loss.mean; })},
                        {"half", numbers(points, [&](std::size_t i) { return shown[i].loss.half_width; })},
@@ -126,7 +126,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
-<p class="facts">Drag to zoom, double click to reset. Bands: 95% interval of the mean over seeds (Student's t). Arms that finished set the range of the axes.</p>
+<p class="facts">Drag to zoom, double click to reset. Bands: 95% interval of the mean over seeds (Student's t). Arms that diverged or rose above their start do not set the range of the axes.</p>
 </section>
 )";
 
@@ -139,6 +139,11 @@ std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
   }
   for (const ArmFigures& arm : comparison.arms) all.push_back(arm.name);
   return best.empty() ? all : best;
+}
+
+bool rose(const ArmFigures& arm) {
+  const std::vector<LossCurve::Point>& points = arm.curves.front().points;
+  return !points.empty() && arm.final_loss.mean > points.front().loss.mean;
 }
 
 Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown) {

@@ -13,6 +13,9 @@ namespace onebit::experiments {
 /// Returns the names of the arms at the best rate of their grids; all arms where no grid has a best rate.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
+/// Whether an arm ended above the loss at which it started.
+bool rose(const analysis::ArmFigures& arm);
+
 /// Returns the data of the chart, as a JSON object: loss of every arm and run against steps, samples, bytes and the
 /// seconds on each cluster. Long curves are thinned. shown: the arms that the chart shows at first.
 Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "experiments/report/chart.hpp"
 #include "experiments/report/varied.hpp"
 
 namespace onebit::experiments {
@@ -13,7 +14,7 @@ namespace {
 
 analysis::Curve curve_of(const analysis::ArmFigures& arm, const analysis::LossCurve& curve) {
   const std::string diverged = arm.diverged > 0 ? " (" + std::to_string(arm.diverged) + " diverged)" : "";
-  analysis::Curve result{.label = arm.name + diverged, .x = {}, .y = {}, .sets_range = arm.finished > 0};
+  analysis::Curve result{.label = arm.name + diverged, .x = {}, .y = {}, .sets_range = arm.finished > 0 && !rose(arm)};
   for (const analysis::LossCurve::Point& point : curve.points) {
     result.x.push_back(point.x);
     result.y.push_back(point.loss.mean);

@@ -68,6 +68,7 @@ std::string facts_of(const Report& report) {
   add("batch ", option_values(report, "batch"), " per worker");
   add("", option_values(report, "steps"), " steps");
   add("schedule ", option_values(report, "schedule"), "");
+  if (!report.variance_arms.empty()) add("freeze ", option_values(report, "freeze"), "");
   add("",
       html::counted(static_cast<Index>(report.arms.size()), "arm") + ", " +
           html::counted(static_cast<Index>(runs), "run"),
@@ -107,14 +108,29 @@ std::string question_of(const Comparison& comparison) {
     baselines.insert(name_at_best(comparison, verdict.baseline));
   }
   const std::string rates = several_rates(comparison) ? ", each at its best learning rate" : "";
-  return "Does " + enumerated(arms) + " end at the same loss as " + enumerated({baselines.begin(), baselines.end()}) +
-         rates + ", and what does it send?";
+  const bool one = arms.size() == 1;
+  return (one ? "Does " : "Do ") + enumerated(arms) + " reach the same final loss as " +
+         enumerated({baselines.begin(), baselines.end()}) + rates + ", and how many bytes " +
+         (one ? "does it send?" : "do they send?");
 }
 
-std::string interval_of(const Verdict& verdict) {
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to +1.5%, 3 seeds)".
+std::string shift_of(const Verdict& verdict) {
   const analysis::Interval& shift = verdict.difference.relative;
   const auto with_sign = [](double share) { return (share < 0 ? "" : "+") + number(100 * share, 3) + "%"; };
-  return with_sign(shift.mean - shift.half_width) + " to " + with_sign(shift.mean + shift.half_width);
+  return "final loss " + number(100 * std::abs(shift.mean), 3) + "% " + (shift.mean < 0 ? "lower" : "higher") + " (" +
+         number(100 * verdict.criterion.level_of_each(), 3) + "% interval " + with_sign(shift.mean - shift.half_width) +
+         " to " + with_sign(shift.mean + shift.half_width) + ", " + html::counted(verdict.difference.pairs, "seed") +
+         ")";
+}
+
+/// Returns how many seeds would decide.
+std::string need_of(const Verdict& verdict) {
+  constexpr Index too_many = 1000;
+  const std::string difference = percent_text(verdict.visible);
+  if (verdict.seeds_needed > too_many) return "more seeds would hardly tell a difference of " + difference;
+  return "telling a difference of " + difference + " would take about " + std::to_string(verdict.seeds_needed) +
+         " seeds";
 }
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a (-3% to -1%)".
@@ -123,14 +139,14 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
   const std::string pair = arm + " against " + baseline;
   switch (verdict.judgement) {
     case Judgement::equivalent:
-      return arm + " ends at the same loss as " + baseline + ", within ±" + percent_text(verdict.criterion.margin);
+      return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin) + ": " +
+             shift_of(verdict);
     case Judgement::better:
     case Judgement::worse:
       return arm + " ends at a " + (verdict.judgement == Judgement::better ? "lower" : "higher") + " loss than " +
-             baseline + " (" + interval_of(verdict) + ")";
+             baseline + ": " + shift_of(verdict);
     case Judgement::not_resolved:
-      return pair + ": the seeds do not decide (" + interval_of(verdict) + "; about " +
-             std::to_string(verdict.seeds_needed) + " seeds would)";
+      return "The seeds cannot tell " + arm + " from " + baseline + ": " + shift_of(verdict) + "; " + need_of(verdict);
     case Judgement::too_few_seeds:
       return pair + ": too few seeds to judge";
     case Judgement::not_comparable_diverged:
@@ -141,13 +157,25 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
   return pair + ": undefined, because the loss of " + baseline + " is 0";
 }
 
-/// Returns "; it sends 4.4 times fewer bytes".
-std::string bytes_clause(const Comparison& comparison, const Verdict& verdict) {
-  const double ratio =
-      figures_of(comparison, verdict.baseline).bytes.mean / figures_of(comparison, verdict.arm).bytes.mean;
+/// Returns "4.4 times fewer", "1.2 times more"; empty for ratios that are equal or unknown.
+std::string times_text(double ratio, const std::string& fewer, const std::string& more) {
   if (!std::isfinite(ratio) || std::abs(ratio - 1) < 0.005) return "";
-  return "; it sends " + number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? "fewer" : "more") +
-         " bytes";
+  return number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? fewer : more);
+}
+
+/// Returns a sentence on the bytes of a verdict's arm and its time on the first cluster, compared with its baseline.
+std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
+  const ArmFigures &baseline = figures_of(comparison, verdict.baseline), &arm = figures_of(comparison, verdict.arm);
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& before, const std::string& times, const std::string& after) {
+    if (!times.empty()) parts.push_back(before + times + after);
+  };
+  add("sends ", times_text(baseline.bytes.mean / arm.bytes.mean, "fewer", "more"), " bytes");
+  if (!arm.seconds.empty()) {
+    const double ratio = baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean;
+    add("would take ", times_text(ratio, "less", "more"), " time on " + arm.seconds.front().cluster + ", by estimate");
+  }
+  return parts.empty() ? "" : " It " + enumerated(parts) + ".";
 }
 
 std::string mood_of(Judgement judgement) {
@@ -158,7 +186,7 @@ std::string mood_of(Judgement judgement) {
 std::string answers_html(const Comparison& comparison) {
   std::string html;
   for (const Verdict& verdict : comparison.verdicts) {
-    html += html::paragraph(judgement_text(comparison, verdict) + bytes_clause(comparison, verdict) + ".",
+    html += html::paragraph(judgement_text(comparison, verdict) + "." + costs_text(comparison, verdict),
                             "answer" + mood_of(verdict.judgement));
   }
   return html;
@@ -166,25 +194,33 @@ std::string answers_html(const Comparison& comparison) {
 
 std::string rate_text(const analysis::Rates& rates) {
   if (!std::isfinite(rates.rate)) return "-";
-  const std::string tried = rates.tried.size() > 1 ? " (of " + std::to_string(rates.tried.size()) + ")" : "";
+  const std::string tried = rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : "";
   return shortest(rates.rate) + tried;
+}
+
+/// Returns "72.7 ± 1.7%".
+std::string accuracy_text(const analysis::Interval& accuracy) {
+  if (!std::isfinite(accuracy.mean)) return "-";
+  const std::string half = std::isfinite(accuracy.half_width) ? " ± " + number(100 * accuracy.half_width, 2) : "";
+  return number(100 * accuracy.mean, 3) + half + "%";
 }
 
 /// Number of clusters in the first table; the times on all of them are told below it.
 constexpr std::size_t kMostClusters = 2;
 
 Table best_table(const Comparison& comparison) {
-  std::vector<std::string> header = {"arm", "learning rate", "final loss", "accuracy", "bytes/worker", "vs dense fp16"};
+  std::vector<std::string> header = {"arm",      "learning rate", "final loss",
+                                     "accuracy", "bytes/worker",  "dense fp16 / sent"};
   const std::size_t clusters = std::min(kMostClusters, comparison.arms.front().seconds.size());
   for (std::size_t c = 0; c < clusters; ++c) {
-    header.push_back("time on " + comparison.arms.front().seconds[c].cluster);
+    header.push_back("est. time on " + comparison.arms.front().seconds[c].cluster);
   }
   header.emplace_back("runs");
   Table table(header);
   for (const std::string& name : best_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
     std::vector<std::string> row = {name_at_best(comparison, name), rate_text(arm.rates),
-                                    interval_text(arm.final_loss),  percent_interval(arm.accuracy),
+                                    interval_text(arm.final_loss),  accuracy_text(arm.accuracy),
                                     bytes_text(arm.bytes.mean),     ratio_text(arm.ratio_fp16.times.mean)};
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
     row.push_back(std::to_string(arm.finished) + " of " + std::to_string(arm.runs));
@@ -193,15 +229,34 @@ Table best_table(const Comparison& comparison) {
   return table;
 }
 
-/// Returns one sentence on arms that diverged; empty where none did.
-std::string diverged_text(const Comparison& comparison) {
+/// Returns "Diverged: a (3 of 3 seeds).", or another such sentence on the arms that a condition holds for.
+template <class Remark>
+std::string named_arms(const Comparison& comparison, const std::string& what, const Remark& remark) {
   std::vector<std::string> names;
   for (const ArmFigures& arm : comparison.arms) {
-    if (arm.diverged > 0)
-      names.push_back(arm.name + " (" + std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed") + ")");
+    if (const std::string text = remark(arm); !text.empty()) names.push_back(arm.name + text);
   }
-  return names.empty() ? "" : "Diverged: " + enumerated(names) + ".";
+  return names.empty() ? "" : what + ": " + enumerated(names) + ". ";
 }
+
+std::string cautions_of(const Report& report) {
+  const Comparison& comparison = report.comparison;
+  std::string text = named_arms(comparison, "Diverged", [](const ArmFigures& arm) {
+    return arm.diverged == 0 ? ""
+                             : " (" + std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed") + ")";
+  });
+  text += named_arms(comparison, "Ended above the loss of the start", [](const ArmFigures& arm) {
+    return rose(arm) ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
+  });
+  for (const std::string& note : comparison.notes) text += "Note: " + note + ". ";
+  if (!report.problems.empty())
+    text += html::counted(std::ssize(report.problems), "finding") + " on single runs: see What went wrong.";
+  return text;
+}
+
+constexpr const char* kLegend =
+    "Final loss: evaluated at the last step, mean ± 95% interval over the seeds. Times are estimates: the bytes of the "
+    "run on a model of the cluster, with this simulation's computing time unless a workload is given.";
 
 }  // namespace
 
@@ -216,7 +271,8 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
-         html::table(best_table(comparison)) + html::paragraph(diverged_text(comparison), "facts");
+         html::table(best_table(comparison)) + html::paragraph(kLegend, "facts") +
+         html::paragraph(cautions_of(report), "facts");
 }
 
 }  // namespace onebit::experiments

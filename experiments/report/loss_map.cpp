@@ -6,6 +6,7 @@
 #include <set>
 
 #include "experiments/output/interval_output.hpp"
+#include "experiments/report/chart.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/varied.hpp"
 
@@ -72,7 +73,10 @@ std::string cell_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms) 
   }
   if (!is_ranked(arm)) return cell(" class=\"none\"", "not finished");
   const double rank = rank_of(arm, arms);
-  return cell((rank == 1 ? " class=\"least\"" : "") + std::string(" style=\"--rank:") + number(rank, 3) + "\"",
+  return cell((rank == 1   ? " class=\"least\""
+               : rose(arm) ? " class=\"diverged\""
+                           : "") +
+                  std::string(" style=\"--rank:") + number(rank, 3) + "\"",
               interval_text(arm.final_loss));
 }
 
@@ -97,7 +101,8 @@ std::string loss_map_html(const Report& report) {
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n" +
-         html::paragraph("Mean final loss with its 95% interval over the seeds; the darker, the lower.", "facts");
+         html::paragraph("Mean final loss with its 95% interval over the seeds; the stronger the colour, the lower.",
+                         "facts");
 }
 
 }  // namespace onebit::experiments

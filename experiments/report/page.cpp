@@ -139,8 +139,8 @@ std::string theory_html(const Report& report, const std::vector<Figure>& figures
 }
 
 std::string status_text(const Run& run) {
-  const std::string reason = reason_of(run);
-  return reason.empty() ? "finished" : reason;
+  constexpr std::string_view names[] = {"finished", "diverged", "failed", "unfinished"};
+  return std::string(names[static_cast<std::size_t>(outcome_of(run))]);
 }
 
 std::string runs_html(const Report& report) {
@@ -172,7 +172,7 @@ std::string repeat_html(const Report& report) {
     const std::string command = command_to_repeat(arm.runs.front().header);
     const std::string typed = "the command that was typed: " + arm.runs.front().header.command_line;
     body += html::heading(3, arm.name) +
-            html::preformatted(command.empty() ? typed : command + " -o " + "repeated.h5") +
+            html::preformatted(command.empty() ? typed : command + " -o repeated-" + seeds.front() + ".h5") +
             html::paragraph("Seeds " + join(seeds, ", ") + "; made by " +
                             join(std::vector<std::string>(origins.begin(), origins.end()), "; ") + ".");
   }

@@ -55,6 +55,12 @@ std::string weights_out(const std::string& command) {
   return command.substr(begin, command.find(" -", begin) - begin);
 }
 
+std::string command_of(const Settings& settings) {
+  std::string command = "onebit run";
+  for (const auto& [name, value] : settings) command += " --" + name + " " + quoted(value);
+  return command;
+}
+
 Index last_step(const sim::LogReader& log) {
   const std::vector<sim::StepRow> rows = log.steps();
   const std::vector<sim::StepTraffic> exchanges = log.traffic();  // includes steps without a row in /steps
@@ -72,16 +78,17 @@ std::string quoted(const std::string& word) {
 }
 
 std::string command_to_repeat(const sim::LogHeader& header) {
-  const std::optional<Settings> settings = settings_of(header);
+  std::optional<Settings> settings = settings_of(header);
   if (!settings) return "";
-  std::string command = "onebit run";
-  for (const auto& [name, value] : *settings) command += " --" + name + " " + quoted(value);
-  return command;
+  std::erase_if(*settings, [](const auto& setting) { return !sim::decides_results(setting.first); });
+  std::erase_if(*settings, [](const auto& setting) { return setting.first == "seed"; });
+  return command_of(*settings) + " --seed " + std::to_string(header.seed);
 }
 
 std::string command_to_resume(const sim::LogReader& log) {
-  std::string command = command_to_repeat(log.header());
-  if (command.empty()) return "";
+  const std::optional<Settings> settings = settings_of(log.header());
+  if (!settings) return "";
+  std::string command = command_of(*settings);
   command += " -o " + quoted(log.path());
   const std::string weights = weights_out(log.header().command_line);
   if (!weights.empty()) command += " --weights-out " + quoted(weights);

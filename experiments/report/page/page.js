@@ -10,7 +10,7 @@
   // Okabe and Ito's palette, whose black becomes light in the dark
   const light = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333"];
   const dark = ["#56B4E9", "#FF8A3C", "#2FD3A2", "#E6A3C8", "#F5C242", "#9AD1F5", "#DDDDDD"];
-  const dashes = [null, [7, 3], [2, 2], [9, 3, 2, 3], [4, 4]];
+  const dashes = [null, [7, 3], [2, 2]];
   const element = (id) => document.getElementById(id);
   // shown and chosen hold names of arms: those that are drawn, and those whose box the reader has touched
   const state = {axis: null, shown: new Set(), chosen: new Set(), seeds: false, logX: false, logY: false, end: false};
@@ -53,17 +53,18 @@
     return [...rows.keys()].sort((a, b) => a - b).map((x) => [x, ...rows.get(x).map((cell) => cell || empty)]);
   };
 
-  // Arms that finished set the range; in the last half of the axis alone, if only the end is wanted.
+  // Arms that neither diverged nor rose set the range; of each line its last half, if only the end is wanted.
   const rangeOf = (lines) => {
-    const calm = lines.filter((line) => line.arm.finished > 0), used = calm.length > 0 ? calm : lines;
-    const last = Math.max(...used.map((line) => line.x.length ? line.x[line.x.length - 1] : 0));
-    let least = Infinity, most = -Infinity, first = Infinity;
-    used.forEach((line) => line.x.forEach((x, i) => {
+    const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
+    const ends = used.map((line) => line.x[line.x.length - 1]);
+    let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity;
+    used.forEach((line, l) => line.x.forEach((x, i) => {
       const y = line.y[i];
-      if (y === null || !usable(x, y) || (state.end && x < last / 2)) return;
+      if (y === null || !usable(x, y) || (state.end && x < ends[l] / 2)) return;
       least = Math.min(least, y);
       most = Math.max(most, y);
       first = Math.min(first, x);
+      last = Math.max(last, x);
     }));
     if (!(most >= least)) return {y: null, x: null};
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
@@ -72,12 +73,20 @@
     return {y, x: first < last ? [first - room, last + room] : null};
   };
 
+  // Reads every line at its evaluation next to the place of the mouse.
+  let drawn = [];
+  const nearest = (xs, x) => xs.reduce((best, each, i) => (Math.abs(each - x) < Math.abs(xs[best] - x) ? i : best), 0);
+  const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
     if (point.x === undefined) return "move over the chart to read values";
-    const rows = point.series.filter((series) => series.y !== undefined && series.y !== null)
-      .sort((a, b) => a.y - b.y).slice(0, 14)
-      .map((series) => `<span><b style="color:${series.color}">&#9632;</b> ${series.labelHTML} ${yText(series.y)}</span>`);
-    return `<strong>${data.axes[state.axis].label} ${xText(point.x)}</strong> ${rows.join(" ")}`;
+    const rows = drawn.filter((line) => point.x <= line.x[line.x.length - 1] * 1.0001)
+      .map((line) => ({line, i: nearest(line.x, point.x)})).sort((a, b) => a.line.y[a.i] - b.line.y[b.i]).slice(0, 14)
+      .map(({line, i}) => {
+        const half = line.half && line.half[i] !== null ? ` ± ${Number(line.half[i].toPrecision(2))}` : "";
+        const mark = `<b style="color:${colour(line.arm)}">&#9632;</b>`;
+        return `<span>${mark} ${escaped(line.name)}: ${yText(line.y[i])}${half}</span>`;
+      });
+    return `<strong>${escaped(data.axes[state.axis].label)} ${xText(point.x)}</strong> ${rows.join(" ")}`;
   };
 
   const draw = (keepZoom = false) => {
@@ -89,6 +98,7 @@
     box.textContent = table.length ? "" : data.arms.length ? "nothing to draw: choose an arm below" : "";
     element("chart-legend").textContent = "";
     root.dataset.drawn = String(table.length ? lines.length : 0);
+    drawn = lines;
     if (!table.length) return;
     const series = {}, range = zoom || rangeOf(lines), grid = isDark() ? "#3a3f46" : "#dddddd";
     lines.forEach((line) => {
@@ -132,6 +142,7 @@
       draw();
     };
     swatch.className = "swatch";
+    swatch.style.setProperty("--dashes", ["solid", "dashed", "dotted"][arm.dash % 3]);
     swatch.style.setProperty("--light", light[arm.colour % light.length]);
     swatch.style.setProperty("--dark", dark[arm.colour % dark.length]);
     name.textContent = arm.name + (arm.diverged > 0 ? ` (${arm.diverged} of ${arm.runs.length} diverged)` : "");
@@ -151,7 +162,12 @@
   element("no-arms").onclick = () => choose(() => false);
 
   const show = (keepZoom = false) => {
-    element("arms").replaceChildren(...data.arms.map(boxOf));
+    const rows = new Map();
+    data.arms.forEach((arm) => {
+      if (!rows.has(arm.colour)) rows.set(arm.colour, document.createElement("div"));
+      rows.get(arm.colour).append(boxOf(arm));
+    });
+    element("arms").replaceChildren(...rows.values());
     draw(keepZoom);
   };
   // Takes new data. Arms whose box the reader has not touched are shown if they are at their best rate.
