@@ -127,6 +127,13 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
   return body;
 }
 
+/// Returns the section of the losses.
+std::string loss_html(const std::vector<Figure>& figures) {
+  std::string body;
+  for (const char* name : {"loss-steps", "loss-samples", "loss-bytes", "sweep"}) body += figures_html(figures, name);
+  return html::heading(2, "Loss") + (body.empty() ? html::paragraph("No log has an evaluation.") : body);
+}
+
 Table network_table(const Report& report) {
   Table table({"arm", "dense step", "compressed step", "up", "down", "bytes/worker"});
   for (const Arm& arm : report.arms) {
@@ -252,10 +259,8 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures) {
                               : std::string("; ").append(counted(std::ssize(report.left_out), "log")) + " left out";
   body += html::paragraph(counted(runs, "run") + " in " + counted(std::ssize(report.arms), "arm") + left_out + ".");
   if (!analysis::has_gnuplot()) body += html::paragraph("There are no pictures: gnuplot is not installed.");
-  body += summary_html(report) + html::heading(2, "Loss") + figures_html(figures, "loss-steps") +
-          figures_html(figures, "loss-samples") + figures_html(figures, "loss-bytes") + figures_html(figures, "sweep") +
-          variance_html(report, figures) + network_html(report, figures) + theory_html(report, figures) +
-          runs_html(report) + repeat_html(report);
+  body += summary_html(report) + loss_html(figures) + variance_html(report, figures) + network_html(report, figures) +
+          theory_html(report, figures) + runs_html(report) + repeat_html(report);
   return html::page("onebit report", body);
 }
 
