@@ -66,6 +66,10 @@ void warn(const std::string& text) {
   std::fprintf(stderr, "onebit: warning: %s\n", printable(text).c_str());
 }
 
+void note(const std::string& text) {
+  std::fprintf(stderr, "onebit: %s\n", printable(text).c_str());
+}
+
 void warn_of(const std::vector<IdleOption>& options) {
   if (!options.empty()) warn(text_of(options));
 }

@@ -24,6 +24,8 @@ std::string program_version();
 void print_error(const std::string& text);
 /// Prints a warning as one printable line on stderr.
 void warn(const std::string& text);
+/// Prints a note as one printable line on stderr.
+void note(const std::string& text);
 /// Prints a warning about options without effect, if there are any.
 void warn_of(const std::vector<IdleOption>& options);
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/deepspeed_batch.hpp"
@@ -134,8 +135,16 @@ int sweep_status(const std::vector<PointResult>& results, bool complete) {
   return kExitFailed;
 }
 
-int sweep(const SweepOptions& options) {
-  check(options);
+/// Says in one line what is taken from the folder of a resumed sweep.
+std::string resumed_text(const SweepOptions& options) {
+  std::vector<std::string> lines = split(text_of(definition_of(options)), '\n');
+  std::erase_if(lines, [](const std::string& line) { return line.empty() || line.starts_with("#"); });
+  return "continuing " + options.out + " with the options in its sweep.ini: " + join(lines, ", ");
+}
+
+int sweep(const SweepOptions& given) {
+  check(given);
+  const SweepOptions options = given.resume ? resumed(given) : given;
   watch_children();
   const std::vector<Point> asked = points_asked(options);
   for (const Point& point : asked) {
@@ -144,7 +153,8 @@ int sweep(const SweepOptions& options) {
   SweepSession session(setup_of(options));
   warn_of_idle_axes(options, asked);
   if (options.dry_run) return show_plan(session, options);
-  session.plans();  // every point is checked before the folder is touched
+  const bool done = session.plans().empty();  // every point is checked before the folder is touched
+  if (given.resume) note(done ? "nothing to do in " + options.out : resumed_text(options));
   const Shard shard = parse_shard(options.shard);
   if (shard.of_slurm) std::cerr << "onebit: shard " << shard.text() << " from SLURM_PROCID and SLURM_NTASKS\n";
   make_folder(options.out);
