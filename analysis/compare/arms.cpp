@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/compare/arm_names.hpp"
+#include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
 #include "sim/run/deciding_options.hpp"
 
@@ -117,6 +118,7 @@ Outcome outcome_of(const Run& run) {
   if (run.summary.status == sim::RunStatus::diverged) return Outcome::diverged;
   if (run.summary.status == sim::RunStatus::failed) return Outcome::failed;
   if (run.summary.status != sim::RunStatus::finished) return Outcome::unfinished;
+  if (is_replay(run.header)) return Outcome::finished;
   return std::isfinite(run.summary.final_loss) ? Outcome::finished : Outcome::diverged;
 }
 
@@ -143,6 +145,7 @@ void require_enough(const Run& run) {
   if (run.summary.status == sim::RunStatus::diverged || run.summary.status == sim::RunStatus::failed) return;
   if (run.rows == 0) throw ConfigError("the log has no rows yet", path, "its run was killed early, or has just begun");
   if (run.rows == 1) throw ConfigError("the log has only one row, too few to compare", path);
+  if (is_replay(run.header)) return;
   const bool any = std::ranges::any_of(run.evaluations, [](const auto& row) { return std::isfinite(row.loss); });
   if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
 }

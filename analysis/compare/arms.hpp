@@ -20,7 +20,8 @@ struct Run {
   Index rows = 0;  ///< number of rows of /steps
 };
 
-/// How a run counts. finished: it reached its end, with a finite loss in its last evaluation. diverged: its status says
+/// How a run counts. finished: it reached its end, with a finite loss in its last evaluation; a replay has no
+/// evaluations. diverged: its status says
 /// so, or that loss is not finite. failed: its status says so. unfinished: stopped, killed or still running.
 enum class Outcome { finished, diverged, failed, unfinished };
 Outcome outcome_of(const Run& run);
@@ -42,7 +43,8 @@ std::vector<std::string> log_paths(std::span<const std::string> paths);
 Run load_run(const sim::LogReader& log);
 
 /// Throws ConfigError where a log holds too little for a comparison: fewer than two rows of steps, or no evaluation
-/// with a finite loss. A run that diverged or failed needs neither, because that is its result.
+/// with a finite loss. A run that diverged or failed needs neither, because that is its result; a replay has no
+/// evaluations.
 void require_enough(const Run& run);
 
 /// Reads a log for a comparison. Throws what load_run and require_enough throw.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
 
 namespace onebit::analysis {
@@ -70,6 +71,10 @@ void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& p
 void add_verdicts(std::span<const Arm> arms, const References& references, const std::vector<Rates>& rates,
                   double margin, Comparison& comparison) {
   std::vector<Pair> best, others;
+  if (is_replay(arms.front().runs.front().header)) {
+    comparison.notes.emplace_back("replays have no evaluations, so there are no losses to judge");
+    return;
+  }
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (!references.of[i]) continue;
     const Pair pair{*references.of[i], i};
@@ -92,7 +97,13 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   comparison.notes = references.notes;
   comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
   const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());
-  PricedArms priced = price_arms(arms, comparison.target, request.clusters, request.rules, model);
+  const bool has_exchanges = std::ranges::all_of(arms, [](const Arm& arm) {
+    return std::ranges::none_of(arm.runs, [](const Run& run) { return std::isnan(run.summary.bytes); });
+  });
+  if (!has_exchanges) comparison.notes.emplace_back("a compact trace has no exchanges, so no times are estimated");
+  PricedArms priced =
+      price_arms(arms, comparison.target, has_exchanges ? request.clusters : std::vector<netmodel::Cluster>(),
+                 request.rules, model);
   comparison.arms = std::move(priced.arms);
   comparison.computing = std::move(priced.computing);
   for (std::size_t i = 0; i < arms.size(); ++i) comparison.arms[i].rates = rates[i];

@@ -242,17 +242,20 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
 Finding divergence(const Facts& facts, const std::string& reason) {
   const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
   if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, reason, ""};
-  if (facts.steps.empty() || !std::isfinite(facts.steps.front().loss)) {
+  const bool has_losses = !is_replay(facts.log.header());
+  if (facts.steps.empty() || (has_losses && !std::isfinite(facts.steps.front().loss))) {
     const std::string when =
         facts.steps.empty() ? ": in the first step" : ": the first loss is not finite, before any update";
     return {Severity::problem, Cause::bad_data, reason + when,
             "check the data for values that are not finite or far too large, and check the initial weights"};
   }
   const sim::StepRow& last = facts.steps.back();
-  const std::string text = reason +
-                           ": in dense steps, before anything was frozen or compressed; the learning rate was " +
-                           text_of(last.lr) + ", the loss " + text_of(facts.steps.front().loss) + " at first and " +
-                           text_of(last.loss) + " at " + at_step(last.step);
+  std::string text =
+      reason + ": in dense steps, before anything was frozen or compressed; the learning rate was " + text_of(last.lr);
+  if (has_losses) {
+    text += ", the loss " + text_of(facts.steps.front().loss) + " at first and " + text_of(last.loss) + " at " +
+            at_step(last.step);
+  }
   return {Severity::problem, Cause::rate_too_high, text,
           "lower optimizer.lr, lengthen schedule.warmup, or clip gradients (optimizer.clip)"};
 }

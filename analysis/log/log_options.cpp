@@ -27,6 +27,14 @@ double number_of(const sim::LogHeader& header, const std::string& option, std::o
   return value;
 }
 
+bool is_replay(const sim::LogHeader& header) {
+  return option_of(header, std::string(kReplayedTrace)).has_value();
+}
+
+bool is_compact(const sim::LogReader& log) {
+  return is_replay(log.header()) && log.committed_rows() > 0 && log.committed_rows("traffic") == 0;
+}
+
 netmodel::CodecPasses codec_passes(const sim::LogHeader& header) {
   compress::ExchangeConfig config;
   config.up.name = option_of(header, "codec").value_or(config.up.name);

@@ -3,9 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "netmodel/wire/codec_passes.hpp"
-#include "sim/log/schema.hpp"
+#include "sim/log/reader.hpp"
 
 namespace onebit::analysis {
 
@@ -15,6 +16,15 @@ std::optional<std::string> option_of(const sim::LogHeader& header, const std::st
 /// Returns an option's value as a number; `fallback` where the log lacks the option. Throws ConfigError where the value
 /// is not a number, or the log lacks the option and there is no fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
+
+/// Option that the log of a replay has: the path of its trace.
+inline constexpr std::string_view kReplayedTrace = "replay.trace";
+
+/// Whether the log is that of a replay: its gradients come from a trace, so there are no evaluations.
+bool is_replay(const sim::LogHeader& header);
+
+/// Whether the log is that of a compact trace, which has no exchanges.
+bool is_compact(const sim::LogReader& log);
 
 /// Returns the cost of the run's codecs; all zeros, which no step can be priced with, if this program lacks one.
 netmodel::CodecPasses codec_passes(const sim::LogHeader& header);

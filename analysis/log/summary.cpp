@@ -180,6 +180,7 @@ Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& excha
   summary.passes = codec_passes(header);
   add_steps(log, summary);
   add_bytes(exchanges, summary);
+  if (is_compact(log)) summary.bytes = nan;
   add_evaluations(log, summary);
   add_events(log, summary);
   for (const netmodel::Cluster& cluster : clusters) {

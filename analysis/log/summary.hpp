@@ -45,7 +45,7 @@ struct Summary {
   double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< lowest held-out loss
   /// Held-out accuracy of the last evaluation; NaN: none, or the run diverged.
   double accuracy = std::numeric_limits<double>::quiet_NaN();
-  double bytes = 0;  ///< bytes sent by one worker over the run
+  double bytes = 0;  ///< bytes sent by one worker over the run; NaN: the log of a compact trace does not tell
   /// Mean bytes that one worker sends in a step with an exchange, over the dense stages.
   double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();
   /// Mean bytes that one worker sends in a step with an exchange, over the compressed stages.

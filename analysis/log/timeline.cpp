@@ -92,7 +92,8 @@ netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules) {
     check_fits(*rules.workload, run.parameters, "the run");
     workload = *rules.workload;
   } else {
-    workload.doc = "measured in the simulation, one worker's share";
+    workload.doc =
+        run.compute_seconds > 0 ? "measured in the simulation, one worker's share" : "not recorded, so counted as 0";
     workload.source = netmodel::Source::estimated;
     workload.batches = {
         {"", static_cast<double>(run.batch), Seconds(run.compute_seconds / 3), Seconds(run.compute_seconds * 2 / 3)}};

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "analysis/log/log_options.hpp"
 #include "compress/codecs/codec.hpp"
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
@@ -265,6 +266,12 @@ int rank_optimizers(const Options& options, const PriceConfig& config, const Pri
   return kExitDone;
 }
 
+/// Warns that the log of a replay does not tell the batch.
+void warn_of_replay(const Job& job) {
+  if (!job.log || !analysis::is_replay(job.log->header)) return;
+  warn("the log of a replay does not tell how many samples a gradient is from: samples per second count 1");
+}
+
 /// Warns about options without effect. With a log or --calibrate, Use::check has already refused options of a run.
 void warn_of_unpriced(const Options& options, const PriceConfig& config, const PricedRuns& priced) {
   std::vector<IdleOption> idle = idle_price_options(options.price, config);
@@ -287,7 +294,9 @@ int price(const Options& options) {
   std::optional<Job> job;
   for (const Cluster& cluster : clusters_of(config)) {
     const Index here = cluster.nodes * cluster.gpus_per_node;
+    const bool first = !job;
     if (!job || (here > 0 && here != job->workers)) job = job_of(options, config, cluster);
+    if (first) warn_of_replay(*job);
     if (!config.sweep.empty()) return sweep_rates(options, config, *job, cluster);
     if (!config.goal.empty()) analysis::write_schedule(*job, cluster, config.cost_model, config.goal);
     if (!options.json && !all.empty()) std::cout << "\n";

@@ -8,6 +8,8 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/output.hpp"
 #include "experiments/study/reference_case.hpp"
+#include "experiments/study/replay_log.hpp"
+#include "experiments/study/sign_statistics.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -16,6 +18,7 @@ constexpr const char* kAllCases = "all";
 
 struct Options : CommandInput {
   std::string out;
+  std::string log;
   std::string reference;          ///< case of the trace, or kAllCases; empty: nothing is compared
   std::optional<double> penalty;  ///< no value: the case's, or 0
   bool json = false, overwrite = false;
@@ -23,6 +26,7 @@ struct Options : CommandInput {
 
 std::vector<Option<Options>> rows() {
   return {out_row<Options>("file for the parameters after every step"),
+          field<Options>("log", "file for the log, in the format of a run's log", ONEBIT_PLACE(log)),
           field<Options>("reference",
                          "case of the trace, or all: use its hyper-parameters and compare with its recorded "
                          "parameters",
@@ -31,21 +35,21 @@ std::vector<Option<Options>> rows() {
                          "add this multiple of the weights to every gradient (L2 penalty); not given: "
                          "the case's",
                          ONEBIT_PLACE(penalty)),
-          json_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
+          json_row<Options>(),
+          overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
 }
 
-/// Refuses options of the model, the data and the log, which have no meaning here. The trace determines the number of
-/// steps and of workers; the latter may also be 1.
-void check_options(const Settings& settings, const sim::GradientTrace& trace) {
-  const auto begins = [](const std::string& name) {
-    return [&name](const char* word) { return name == word || name.starts_with(std::string(word) + "."); };
-  };
-  constexpr const char* used[] = {"optimizer", "codec",    "channel", "feedback",
-                                  "freeze",    "schedule", "devices", "threads"};
-  for (const auto& [name, value] : settings) {
-    if (std::any_of(std::begin(used), std::end(used), begins(name))) continue;
+/// Refuses options of the model and of the data, which have no meaning here, and those of the log if none is written.
+/// The trace determines the number of steps and of workers; the latter may also be 1.
+void check_options(const Options& options, const sim::GradientTrace& trace) {
+  for (const auto& [name, value] : options.run.settings) {
+    if (is_of_replay(name)) continue;
     if (name == "workers" && (value == std::to_string(trace.workers()) || value == "1")) continue;
     if (name == "steps" && value == std::to_string(trace.steps())) continue;
+    if (name.starts_with("log.")) {
+      if (!options.log.empty()) continue;
+      throw ConfigError("the replay writes no log", name + " " + value, "give --log FILE.h5 too");
+    }
     throw ConfigError("option has no meaning in a replay", name + " " + value,
                       "the trace has " + std::to_string(trace.workers()) + " workers and " +
                           std::to_string(trace.steps()) + " steps; --workers 1 takes the mean of their gradients");
@@ -66,12 +70,27 @@ std::string difference_text(const Deviation& deviation) {
   return std::isfinite(deviation.worst) ? number(deviation.worst, 3) : "infinite";
 }
 
+/// Says what a compact trace answers.
+void print_compact(const sim::GradientTrace& trace) {
+  if (const std::optional<SignStatistics> signs = sign_statistics(trace)) {
+    std::cout << "signs of the mean gradient: " << number(100 * signs->changes, 3)
+              << "% change from one step to the next; a sign codec leaves a relative error of "
+              << number(signs->error, 3) << "\n";
+  }
+  std::cout
+      << "the trace holds norms only: the log tells when the variance may be frozen, but no bytes, codec errors or "
+         "parameters\n";
+}
+
 void print(const Options& options, const sim::GradientTrace& trace, const CaseDeviation& deviation) {
   if (options.json) {
-    Members members = {{"steps", trace.steps()},
-                       {"workers", trace.workers()},
-                       {"parameters", trace.parameters()},
-                       {"out", options.out}};
+    Members members = {
+        {"steps", trace.steps()}, {"workers", trace.workers()}, {"parameters", trace.parameters()},
+        {"out", options.out},     {"log", options.log},         {"compact", Json::boolean(trace.compact())}};
+    if (const std::optional<SignStatistics> signs = sign_statistics(trace)) {
+      members.emplace_back("sign_changes", signs->changes);
+      members.emplace_back("sign_error", signs->error);
+    }
     if (!options.reference.empty()) {
       members.emplace_back("reference", options.reference);
       add(deviation, members);
@@ -79,9 +98,15 @@ void print(const Options& options, const sim::GradientTrace& trace, const CaseDe
     std::cout << Json::object(members).text() << "\n";
     return;
   }
-  std::cout << "replayed " << trace.steps() << " steps, " << trace.workers() << " workers, " << trace.parameters()
-            << " parameters\n";
+  std::cout << "replayed " << trace.steps() << " steps, ";
+  if (trace.compact()) {
+    std::cout << "norms of " << trace.tensor_sizes().size() << " tensors\n";
+  } else {
+    std::cout << trace.workers() << " workers, " << trace.parameters() << " parameters\n";
+  }
   if (!options.out.empty()) std::cout << "parameters in " << options.out << "\n";
+  if (!options.log.empty()) std::cout << "log in " << options.log << "\n";
+  if (trace.compact()) print_compact(trace);
   if (options.reference.empty()) return;
   std::cout << "largest relative difference between our displacement and that of " << options.reference << ": "
             << difference_text(deviation.first) << " at step " << deviation.first.step << "\n";
@@ -102,7 +127,7 @@ CaseRow replay_row(const Options& options, const std::string& name) {
   CaseRow row{name, {}, {}, {}};
   try {
     const sim::GradientTrace trace(options.arguments.front(), name);
-    check_options(options.run.settings, trace);
+    check_options(options, trace);
     const ReplayPlan plan = plan_replay(trace, name, options.run.settings, options.penalty);
     row.deviation = replay_case(trace, plan, name);
     row.config = plan.config;
@@ -141,7 +166,9 @@ void print(const std::vector<CaseRow>& rows) {
 
 /// Replays every case of the trace and prints a table. Throws ConfigError if none can be replayed.
 void replay_all(const Options& options, const std::vector<std::string>& names) {
-  if (!options.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + options.out, "name one case");
+  for (const auto& [name, file] : {std::pair{"out ", options.out}, std::pair{"log ", options.log}}) {
+    if (!file.empty()) throw ConfigError("one file cannot hold all cases", name + file, "name one case");
+  }
   if (names.empty()) throw ConfigError("the trace has no cases", options.arguments.front());
   make_config(options.run.settings);  // an error that concerns every case is thrown, not listed per case
   std::vector<CaseRow> rows;
@@ -162,34 +189,40 @@ void replay_all(const Options& options, const std::vector<std::string>& names) {
 
 int replay(const Options& options) {
   if (options.arguments.size() != 1) throw ConfigError("give one trace", "replay", "onebit replay TRACE.h5 [options]");
-  if (options.out.empty() && options.reference.empty()) {
+  if (options.out.empty() && options.log.empty() && options.reference.empty()) {
     throw ConfigError("nothing to do", "replay",
-                      "give -o FILE.h5 for the parameters, --reference CASE to compare, or both");
+                      "give --log FILE.h5 for a log, -o FILE.h5 for the parameters, or --reference CASE to compare");
   }
+  if (!options.out.empty() && options.out == options.log)
+    throw ConfigError("one file cannot hold the parameters and the log", options.out, "give -o another name");
   if (options.reference == kAllCases) {
     replay_all(options, sim::GradientTrace(options.arguments.front()).cases());
     return kExitDone;
   }
   const sim::GradientTrace trace(options.arguments.front(), options.reference);
-  check_options(options.run.settings, trace);
+  check_options(options, trace);
+  if (trace.compact() && !options.out.empty())
+    throw ConfigError("a compact trace has no parameters", "out " + options.out, "give --log FILE.h5 instead");
   const ReplayPlan plan = plan_replay(trace, options.reference, options.run.settings, options.penalty);
   warn_of(idle_options(given_options(options.run), {{plan.config}}));
-  print(options, trace, replay_case(trace, plan, options.reference, options.out, options.overwrite));
+  const ReplayOutput output{options.out, options.log, options.overwrite, training_of(options, {}, false).origin};
+  print(options, trace, replay_case(trace, plan, options.reference, output));
   return kExitDone;
 }
 
 }  // namespace
 
 Command replay_command() {
-  return make_command({.name = "replay",
-                       .usage = "TRACE.h5",
-                       .doc = "run an optimizer on recorded gradients",
-                       .accepts = {.run = true, .config = true, .preset = true},
-                       .help = {.common = {"out", "reference", "optimizer", "optimizer.lr", "freeze", "codec",
-                                           "schedule", "penalty", "overwrite", "json"},
-                                .examples = {"onebit replay trace.h5 --optimizer onebit-adam --lr 1e-3 -o params.h5",
-                                             "onebit replay trace.h5 --reference all"}}},
-                      rows(), replay);
+  return make_command(
+      {.name = "replay",
+       .usage = "TRACE.h5",
+       .doc = "run an optimizer on recorded gradients",
+       .accepts = {.run = true, .of_run = is_of_replay, .config = true, .preset = true},
+       .help = {.common = {"log", "out", "reference", "optimizer", "optimizer.lr", "freeze", "codec", "schedule",
+                           "penalty", "overwrite", "json"},
+                .examples = {"onebit replay trace.h5 --optimizer onebit-adam --lr 1e-3 --log replayed.h5",
+                             "onebit replay trace.h5 --reference all"}}},
+      rows(), replay);
 }
 
 }  // namespace onebit::experiments

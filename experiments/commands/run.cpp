@@ -12,6 +12,7 @@
 #include "experiments/output/memory_output.hpp"
 #include "experiments/output/run_output.hpp"
 #include "experiments/output/summary_output.hpp"
+#include "experiments/study/log_settings.hpp"
 #include "experiments/study/resume.hpp"
 #include "sim/run/weights_file.hpp"
 
@@ -97,11 +98,9 @@ int report(const Options& options, const TrainedRun& trained, std::vector<std::p
   return exit_status(result.status);
 }
 
-int run(const Options& options) {
-  refuse_arguments(options);
-  if (options.out.empty() && !options.dry_run)
-    return run(with_made_up_name(options, "run", ".h5", options.output.resume ? "--resume" : ""));
-  const sim::RunConfig config = make_config(options.run.settings);
+/// Trains a run. from_log: what it takes from the log that it continues, besides the given options.
+int train(const Options& options, const FromLog& from_log) {
+  const sim::RunConfig config = make_config(joined(from_log, options.run.settings));
   if (options.run.deepspeed) check_batch(*options.run.deepspeed, config);
   const bool is_root = device::mpi_environment().rank == 0;
   if (is_root && !options.dry_run) check_folder_of(options.out);
@@ -116,9 +115,13 @@ int run(const Options& options) {
   policy.given = options.run.settings;
   const ResumeDecision decision = agreed_decision(policy, config, options.out);
   if (decision.done && !options.dry_run) {
-    return is_root ? report(options, {completed(options.out, config), {}}, {})
-                   : kExitDone;  // the log is on the machine of rank 0
+    if (!is_root) return kExitDone;  // the log is on the machine of rank 0
+    const TrainedRun trained{completed(options.out, config), {}};
+    const bool diverged = trained.result.status == sim::RunStatus::diverged;
+    say("nothing to do: the run of " + options.out + (diverged ? " diverged" : " is finished"));
+    return report(options, trained, {});
   }
+  if (is_root && !from_log.empty()) say(text_of(from_log, options.out));
   const sim::PreparedRun run = sim::prepare(continued(config, decision));
   if (is_root) warn_of(idle_options(given_options(options.run), {{config}}));
   if (options.dry_run) {
@@ -136,6 +139,18 @@ int run(const Options& options) {
                                          training_of(options, policy, options.progress), config.optimizer.name, begin);
   if (!is_root) return exit_status(trained.result.status);
   return report(options, trained, {{"memory_plan", to_json(run.plan)}});
+}
+
+int run(const Options& options) {
+  refuse_arguments(options);
+  if (options.out.empty() && !options.dry_run)
+    return run(with_made_up_name(options, "run", ".h5", options.output.resume ? "--resume" : ""));
+  if (!options.output.resume || options.out.empty()) return train(options, {});
+  const bool weights_given = !options.output.weights_out.empty();
+  const FromLog from_log = agreed_from_log(options.out, options.run.settings, weights_given);
+  Options whole = options;
+  if (!weights_given) whole.output.weights_out = from_log.weights_out;
+  return train(whole, from_log);
 }
 
 }  // namespace

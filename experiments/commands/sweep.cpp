@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "experiments/cli/output_name.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
@@ -153,12 +154,21 @@ int sweep_status(const std::vector<PointResult>& results, bool complete, const S
 std::string needs_folder(const SweepOptions& options) {
   if (options.extend) return "--extend";
   if (options.retry_failed) return "--retry-failed";
+  if (options.resume) return "--resume";
   return parse_shard(options.shard).count > 1 ? "--shard" : "";
 }
 
-int sweep(const SweepOptions& options) {
-  if (options.out.empty()) return sweep(with_made_up_name(options, "sweep", "", needs_folder(options)));
-  check(options);
+/// Says in one line what is taken from the folder of a resumed sweep.
+std::string resumed_text(const SweepOptions& options) {
+  std::vector<std::string> lines = split(text_of(definition_of(options)), '\n');
+  std::erase_if(lines, [](const std::string& line) { return line.empty() || line.starts_with("#"); });
+  return "continuing " + options.out + " with the options in its sweep.ini: " + join(lines, ", ");
+}
+
+int sweep(const SweepOptions& given) {
+  if (given.out.empty()) return sweep(with_made_up_name(given, "sweep", "", needs_folder(given)));
+  check(given);
+  const SweepOptions options = given.resume ? resumed(given) : given;
   watch_children();
   const std::vector<Point> asked = points_asked(options);
   for (const Point& point : asked) {
@@ -167,7 +177,8 @@ int sweep(const SweepOptions& options) {
   SweepSession session(setup_of(options));
   warn_of_idle_axes(options, asked);
   if (options.dry_run) return show_plan(session, options);
-  session.plans();  // every point is checked before the folder is touched
+  const bool done = session.plans().empty();  // every point is checked before the folder is touched
+  if (given.resume) say(done ? "nothing to do in " + options.out : resumed_text(options));
   const Shard shard = parse_shard(options.shard);
   if (shard.of_slurm) say("shard " + shard.text() + " from SLURM_PROCID and SLURM_NTASKS");
   tell_made_up_name(options, options.out);

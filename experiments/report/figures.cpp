@@ -70,7 +70,8 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
       if (std::ranges::find(arms, arm.name) == arms.end()) continue;
       figure.plot.curves.push_back(curve_of(arm, arm.curves[c]));
     }
-    figures.push_back(std::move(figure));
+    const bool any = std::ranges::any_of(figure.plot.curves, [](const auto& curve) { return !curve.x.empty(); });
+    if (any) figures.push_back(std::move(figure));
   }
   return figures;
 }

@@ -6,6 +6,7 @@
 
 #include "device/base/error.hpp"
 #include "experiments/options/recorded_methods.hpp"
+#include "experiments/study/replay_log.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -19,6 +20,27 @@ double displacement_difference(std::span<const float> x, std::span<const double>
     displacement += r * r;
   }
   return difference == 0 ? 0 : std::sqrt(difference / displacement);
+}
+
+/// Takes all steps of a replay. Its log, if there is one, says how it ended, unless a file could not be read or
+/// written.
+void run_logged(Replay& replay, std::optional<ReplayLog>& log, const Replay::OnStep& use) {
+  if (!log) return replay.run(use);
+  try {
+    replay.run([&](const sim::StepOutcome& outcome, const std::vector<float>& x) {
+      log->take(outcome);
+      use(outcome, x);
+    });
+  } catch (const IoError&) {
+    throw;
+  } catch (const NumericError& error) {
+    log->fail(sim::RunStatus::diverged, "divergence", error.what());
+    throw;
+  } catch (const Error& error) {
+    log->fail(sim::RunStatus::failed, "failure", error.what());
+    throw;
+  }
+  log->finish();
 }
 
 }  // namespace
@@ -53,17 +75,20 @@ ReplayPlan plan_replay(const sim::GradientTrace& trace, const std::string& name,
 }
 
 CaseDeviation replay_case(const sim::GradientTrace& trace, const ReplayPlan& plan, const std::string& name,
-                          const std::string& out, bool overwrite) {
+                          const ReplayOutput& output) {
   Replay replay(trace, plan);
   std::optional<sim::TraceWriter> writer;  // opened no earlier, so that a failed preparation leaves no file
-  if (!out.empty()) {
-    writer.emplace(out, trace.parameters(), overwrite, replay.local_weights() ? trace.workers() : 0, trace.steps());
+  if (!output.parameters.empty()) {
+    const Index rows = replay.local_weights() ? trace.workers() : 0;
+    writer.emplace(output.parameters, trace.parameters(), output.overwrite, rows, trace.steps());
   }
+  std::optional<ReplayLog> log;
+  if (!output.log.empty()) log.emplace(output.log, output.overwrite, output.origin, trace, name, plan, replay);
   CaseDeviation deviation;
   deviation.has_all = !name.empty() && trace.has_worker_reference(name);
-  replay.run([&](Index step, const std::vector<float>& x) {
-    if (writer) writer->write_step(step - 1, x);
-    if (!name.empty()) compare_step(trace, name, step, x, deviation);
+  run_logged(replay, log, [&](const sim::StepOutcome& outcome, const std::vector<float>& x) {
+    if (writer) writer->write_step(outcome.step - 1, x);
+    if (!name.empty()) compare_step(trace, name, outcome.step, x, deviation);
   });
   if (writer) writer->close();
   return deviation;

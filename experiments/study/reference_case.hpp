@@ -5,6 +5,7 @@
 
 #include "experiments/options/options.hpp"
 #include "experiments/study/replay.hpp"
+#include "experiments/study/training.hpp"
 #include "sim/run/trace.hpp"
 
 namespace onebit::experiments {
@@ -33,9 +34,17 @@ void compare_step(const sim::GradientTrace& trace, const std::string& name, Inde
 ReplayPlan plan_replay(const sim::GradientTrace& trace, const std::string& name, const Settings& more,
                        std::optional<double> penalty = {});
 
-/// Replays a trace and compares it with the case, if one is named; the parameters are written to `out`, unless
-/// it is empty. Throws what Replay throws, and IoError if the file cannot be written.
+/// What a replay writes.
+struct ReplayOutput {
+  std::string parameters = {};  ///< file for the parameters after every step; empty: none
+  std::string log = {};         ///< file for the log; empty: none
+  bool overwrite = false;       ///< whether to replace existing files
+  Origin origin = {};           ///< for the log
+};
+
+/// Replays a trace and compares it with the case, if one is named. Throws what Replay throws, and IoError if a file
+/// cannot be written. If the replay fails, its log ends with the reason, and no file of parameters is left.
 CaseDeviation replay_case(const sim::GradientTrace& trace, const ReplayPlan& plan, const std::string& name,
-                          const std::string& out = "", bool overwrite = false);
+                          const ReplayOutput& output = {});
 
 }  // namespace onebit::experiments

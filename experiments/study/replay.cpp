@@ -1,8 +1,11 @@
 #include "experiments/study/replay.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "device/base/error.hpp"
+#include "optim/two_stage/variance_floor.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -30,6 +33,22 @@ void add_penalty(double penalty, const std::vector<float>& x, std::vector<float>
   }
 }
 
+/// Throws ConfigError if the l1 norm of the variance does not follow from the norms of the gradients.
+void require_compact(const ReplayPlan& plan) {
+  constexpr std::string_view known[] = {"adam",           "lamb",        "onebit-adam",
+                                        "onebit-adam-32", "onebit-lamb", "onebit-lamb-32"};
+  const optim::OptimizerConfig& optimizer = plan.config.optimizer;
+  if (std::ranges::find(known, optimizer.name) == std::end(known)) {
+    throw ConfigError("a compact trace cannot be replayed through this optimizer", optimizer.name,
+                      "its norms tell the variance of adam, lamb, onebit-adam and onebit-lamb");
+  }
+  const auto refuse = [](const std::string& option) {
+    throw ConfigError("a compact trace does not tell the effect of this option", option, "leave it out");
+  };
+  if (plan.penalty != 0) refuse("penalty");
+  if (optim::parse_variance_floor(optimizer.variance_floor).value > 0) refuse("optimizer.variance-floor");
+}
+
 }  // namespace
 
 Replay::Replay(const sim::GradientTrace& trace, const ReplayPlan& plan)
@@ -37,6 +56,7 @@ Replay::Replay(const sim::GradientTrace& trace, const ReplayPlan& plan)
       config_(plan.config),
       penalty_(plan.penalty),
       group_(device::parse_devices(config_.device, config_.threads), workers()) {
+  if (trace.compact()) require_compact(plan);
   for (Index rank = 0; rank < group_.size(); ++rank) seats_.push_back(make_seat(group_.shard(rank)));
 }
 
@@ -55,19 +75,57 @@ Replay::Seat Replay::make_seat(const device::Shard& shard) const {
           .gradients = device::Buffer<float>(shard.device, shard.own().count * trace_.parameters())};
 }
 
-void Replay::run(const std::function<void(Index step, const std::vector<float>& x)>& use) {
+sim::RunConfig Replay::config() const {
+  sim::RunConfig config = config_;
+  config.workers = workers();
+  config.steps = trace_.steps();
+  return config;
+}
+
+std::string Replay::devices() const {
+  Index threads = 0;
+  for (const Seat& seat : seats_) threads += seat.shard.device.threads();
+  return config_.device + ", " + std::to_string(threads) + " threads";
+}
+
+sim::MeasuredDevices Replay::measured() {
+  return sim::MeasuredDevices([this](const sim::MeasuredDevices::Work& work) {
+    group_.run([&](Index rank) {
+      const Seat& seat = seats_[static_cast<std::size_t>(rank)];
+      work({seat.shard, *seat.optimizer, seat.x, trace_.tensors()});
+    });
+  });
+}
+
+void Replay::run(const OnStep& use) {
   optim::ScheduleConfig schedule_config = config_.schedule;
   schedule_config.total_steps = trace_.steps();
   const optim::Schedule schedule(schedule_config);
   std::vector<float> gradients;
   for (Index now = 1; now <= trace_.steps(); ++now) {
     read_step(now - 1, gradients);
-    const double lr = config_.optimizer.lr * schedule.factor(now);
-    group_.run([&](Index rank) { step(seats_[static_cast<std::size_t>(rank)], now, lr, gradients); });
-    use(now, parameters());
+    sim::StepOutcome outcome;
+    outcome.step = now;
+    outcome.lr = config_.optimizer.lr * schedule.factor(now);
+    outcome.worker_losses = losses(now - 1);
+    const double sum = std::accumulate(outcome.worker_losses.begin(), outcome.worker_losses.end(), 0.0);
+    outcome.loss = sum / static_cast<double>(workers());
+    group_.run([&](Index rank) {
+      optim::StepReport report = step(seats_[static_cast<std::size_t>(rank)], now, outcome.lr, gradients);
+      if (rank == 0) outcome.report = std::move(report);  // what workers share is the same on every device
+    });
+    use(outcome, parameters());
   }
   const std::string failed_expectation = seats_.front().optimizer->failed_expectation();
   if (!failed_expectation.empty()) throw Error(failed_expectation, "replay");
+}
+
+/// Returns the workers' losses of a step, counted from 0.
+std::vector<double> Replay::losses(Index step) const {
+  std::vector<double> losses = trace_.losses(step);
+  if (losses.empty()) return std::vector<double>(static_cast<std::size_t>(workers()), sim::not_applicable);
+  if (std::ssize(losses) == workers()) return losses;
+  return {std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size())};
 }
 
 /// Reads the workers' gradients of a step, counted from 0.
@@ -78,20 +136,21 @@ void Replay::read_step(Index step, std::vector<float>& gradients) const {
 }
 
 /// Takes one step on one device with its workers' rows of the gradients.
-void Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const {
+optim::StepReport Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const {
   const Range own = seat.shard.own();
   const Index parameters = trace_.parameters();
   seat.gradients.upload(std::span(gradients).subspan(static_cast<std::size_t>(own.first * parameters),
                                                      static_cast<std::size_t>(own.count * parameters)));
   seat.optimizer->begin(step, lr);
   seat.optimizer->absorb(own, seat.gradients.data(), parameters);
-  const optim::StepReport report = seat.optimizer->finish(seat.x);
+  optim::StepReport report = seat.optimizer->finish(seat.x);
   seat.optimizer->require_finite();
   if (report.phase != optim::Phase::dry_run && !std::isfinite(double{report.update_norm})) {
     const std::string bad = first_bad_gradient(seat, gradients);
     throw NumericError("the update is not finite" + (bad.empty() ? "" : ": " + bad), "step " + std::to_string(step),
                        bad.empty() ? "lower the learning rate" : "the trace holds a value that is not finite");
   }
+  return report;
 }
 
 /// Names the first of a device's workers, and the tensor, whose gradient is not finite; empty if all are.

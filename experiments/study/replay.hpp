@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "device/comm/device_group.hpp"
-#include "sim/run/config.hpp"
+#include "sim/probe/probe.hpp"
 #include "sim/run/trace.hpp"
 
 namespace onebit::experiments {
@@ -22,11 +22,21 @@ class Replay {
 
   /// Whether workers have parameters of their own.
   bool local_weights() const { return seats_.front().optimizer->local_weights(); }
+  /// Number of workers: 1, or the trace's.
+  Index workers() const { return config_.workers == 1 ? 1 : trace_.workers(); }
+  /// The configuration, with the number of workers and of steps that the replay has.
+  sim::RunConfig config() const;
+  /// Value of the option `devices`, and the number of threads.
+  std::string devices() const;
+  /// The devices, for the log. The replay must outlive the result.
+  sim::MeasuredDevices measured();
 
-  /// Takes all steps of the trace. After each step, counted from 1, `use` gets the parameters: one row, or one per
-  /// worker if workers have their own. Throws NumericError if an update is not finite, and Error if an
-  /// expectation of the optimizer failed.
-  void run(const std::function<void(Index step, const std::vector<float>& x)>& use);
+  /// What a step did, and the parameters after it: one row, or one per worker if workers have their own. The losses are
+  /// the trace's, or NaN; no samples are counted, because a trace does not say how many there were.
+  using OnStep = std::function<void(const sim::StepOutcome& outcome, const std::vector<float>& x)>;
+  /// Takes all steps of the trace and calls `use` after each. Throws NumericError if an update is not finite, and Error
+  /// if an expectation of the optimizer failed.
+  void run(const OnStep& use);
 
  private:
   /// State on one device.
@@ -36,9 +46,9 @@ class Replay {
     device::Buffer<float> x, gradients;
   };
   Seat make_seat(const device::Shard& shard) const;
-  Index workers() const { return config_.workers == 1 ? 1 : trace_.workers(); }
   void read_step(Index step, std::vector<float>& gradients) const;
-  void step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const;
+  std::vector<double> losses(Index step) const;
+  optim::StepReport step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const;
   std::string first_bad_gradient(const Seat& seat, const std::vector<float>& gradients) const;
   std::vector<float> parameters() const;
 

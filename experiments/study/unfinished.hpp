@@ -26,6 +26,7 @@ struct Unfinished {
   std::optional<Index> checkpoint = {};  ///< step of the newest checkpoint
   std::string host;                      ///< host on which the run began
   std::string command;                   ///< command_to_resume()
+  bool is_replay = false;                ///< whether it is a replay, which cannot be continued
 
   /// Returns "running", "interrupted" or "running or interrupted".
   std::string state_text() const;

@@ -25,6 +25,31 @@ SweepDefinition read_definition(const std::string& path) {
 
 }  // namespace
 
+SweepOptions resumed(const SweepOptions& given) {
+  const std::string stored = file_of(given.out, 1);
+  if (!std::filesystem::exists(stored))
+    throw ConfigError("there is no sweep to continue", stored, "check the folder, or give the options of a new sweep");
+  const std::string asked = text_of(definition_of(given));
+  if (given.extend || asked != text_of(SweepDefinition())) {
+    throw ConfigError("--resume takes what to sweep from the folder", stored,
+                      "leave out --resume, or all options but those of the execution");
+  }
+  SweepOptions options = sweep_options({"--config", stored});
+  const Settings execution = execution_of(given.run);
+  options.run.settings.insert(options.run.settings.end(), execution.begin(), execution.end());
+  options.text = given.text;
+  options.out = given.out;
+  options.jobs = given.jobs;
+  options.retries = given.retries;
+  options.time_limit = given.time_limit;
+  options.shard = given.shard;
+  options.retry_failed = given.retry_failed;
+  options.json = given.json;
+  options.dry_run = given.dry_run;
+  options.progress = given.progress;
+  return options;
+}
+
 std::vector<SweepDefinition> definitions_in(const std::string& folder) {
   std::vector<SweepDefinition> definitions;
   for (std::size_t number = 1; std::filesystem::exists(file_of(folder, number)); ++number) {

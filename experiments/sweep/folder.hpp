@@ -16,4 +16,9 @@ std::vector<SweepDefinition> definitions_in(const std::string& folder, const Swe
 /// Returns the definitions in the folder.
 std::vector<SweepDefinition> definitions_in(const std::string& folder);
 
+/// Returns the options of a sweep that is resumed: what to sweep as the folder's first definition says, and how to
+/// execute it as given. Throws ConfigError if the folder holds no sweep, or if other options are given that say what to
+/// sweep.
+SweepOptions resumed(const SweepOptions& given);
+
 }  // namespace onebit::experiments

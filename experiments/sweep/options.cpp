@@ -50,6 +50,7 @@ Rows execution_rows() {
           "shard", "i/n: run only points p with p % n == i; not given: SLURM_PROCID/SLURM_NTASKS if set, else all",
           ONEBIT_PLACE(shard)),
       flag<SweepOptions>("extend", "add the points to the sweep that is already in the folder", ONEBIT_PLACE(extend)),
+      flag<SweepOptions>("resume", "continue the sweep that the folder holds, with its options", ONEBIT_PLACE(resume)),
       flag<SweepOptions>("retry-failed", "run points again that failed or exceeded the time limit",
                          ONEBIT_PLACE(retry_failed)),
       json_row<SweepOptions>(),

@@ -24,6 +24,7 @@ struct SweepOptions : CommandInput {
   double time_limit = 0;           ///< seconds a run may take; 0: unlimited
   std::string shard;               ///< 'i/n'; empty: Slurm's if set, else all points
   bool extend = false, retry_failed = false;
+  bool resume = false;  ///< whether the folder says what to sweep
   bool json = false, dry_run = false, progress = false;
 };
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "device/base/text.hpp"
-#include "device/comm/dense_sum.hpp"
+#include "sim/cluster/mean_rows.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -50,11 +50,7 @@ Weights Replica::weights_from(Index worker) const {
 }
 
 device::Buffer<float> Replica::mean_weights() const {
-  device::Buffer<float> mean(shard.device, model->parameters());
-  device::DenseSum sum(shard, mean.size());
-  sum.absorb(shard.own(), weights.data(), mean.size());
-  sum.take_mean(mean.data());
-  return mean;
+  return mean_of_rows(shard, weights, model->parameters());
 }
 
 std::string Replica::bad_tensor(bool with_gradients) const {

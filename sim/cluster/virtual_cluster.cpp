@@ -6,6 +6,7 @@
 
 #include "device/base/error.hpp"
 #include "device/launch/stopwatch.hpp"
+#include "sim/run/run_header.hpp"
 #include "sim/run/weights_file.hpp"
 
 namespace onebit::sim {
@@ -119,8 +120,7 @@ Index VirtualCluster::group_size(const device::Shard& shard, Index parameters) c
 }
 
 Index VirtualCluster::variance_lag() const {
-  const optim::OptimizerConfig& optimizer = config_.optimizer;
-  return optim::FreezePolicy({.policy = "never", .lag = optimizer.freeze.lag}, 1, 0, optimizer.beta2).lag();
+  return variance_lag_of(config_.optimizer);
 }
 
 std::string VirtualCluster::devices() const {

@@ -7,6 +7,7 @@
 #include "device/launch/sums.hpp"
 #include "optim/adam/adam_kernels.hpp"
 #include "optim/common/rows.hpp"
+#include "sim/cluster/mean_rows.hpp"
 #include "sim/probe/denominators.hpp"
 #include "sim/probe/probe_kernels.hpp"
 
@@ -24,13 +25,13 @@ using Wanted = std::array<Measured, MeasureTerm::most>;
 /// Sums measures of several vectors over the parameters. If a vector has a row for each worker, only the first row
 /// counts. All sums are computed in one pass, because starting a pass takes as long as reading a small vector. Null
 /// vectors have no sum.
-device::Future<double> measure(const Replica& replica, const Wanted& wanted) {
+device::Future<double> measure(const MeasuredDevice& device, const Wanted& wanted) {
   MeasureTerm term{};
   Index count = 0;
   for (const Measured& one : wanted) {
     if (one.vector != nullptr) term.rows[count++] = {one.vector->data(), one.measure};
   }
-  return sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
+  return sums(device.shard.device, count, device::Chunks(compress::total_size(device.tensors)), term);
 }
 
 /// Puts the sums in the places of their measures, and not_applicable in those of null vectors.
@@ -80,10 +81,10 @@ void place_shared(const std::array<double, MeasureTerm::most>& measured, Index p
 }
 
 /// Returns the root mean square distance of the workers from their mean. Reading the result is collective.
-device::Number replica_distance(const Replica& replica, const device::Buffer<float>& mean) {
-  const DistanceTerm term{replica.weights.data(), mean.size(), mean.data()};
-  const auto squares = sums(replica.shard.device, replica.shard.own().count, device::Chunks(mean.size()), term);
-  return device::Number([shard = replica.shard, squares] {
+device::Number replica_distance(const MeasuredDevice& device, const device::Buffer<float>& mean) {
+  const DistanceTerm term{device.weights.data(), mean.size(), mean.data()};
+  const auto squares = sums(device.shard.device, device.shard.own().count, device::Chunks(mean.size()), term);
+  return device::Number([shard = device.shard, squares] {
     return optim::root_mean_square(shard, {squares.begin(), squares.end()});
   });
 }
@@ -124,9 +125,18 @@ class TensorTable {
   device::Buffer<Range> ranges_;
 };
 
+MeasuredDevice measured(const Replica& replica) {
+  return {replica.shard, *replica.optimizer, replica.weights, replica.model->tensors()};
+}
+
 }  // namespace
 
-StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
+MeasuredDevices::MeasuredDevices(VirtualCluster& cluster)
+    : on_each_([&cluster](const Work& work) {
+        cluster.on_each_device([&](const Replica& replica) { work(measured(replica)); });
+      }) {}
+
+StepRow measure_step(const MeasuredDevices& devices, const StepOutcome& outcome) {
   const optim::StepReport& report = outcome.report;
   StepRow row;
   row.step = outcome.step;
@@ -141,66 +151,71 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
   row.masked = report.masked;
   row.phase = static_cast<Index>(report.phase);
   add_traffic(report.traffic, row);
-  cluster.on_each_device([&](Replica& replica) {
-    const optim::StateView state = replica.optimizer->state();
-    const bool local = replica.optimizer->local_weights();
-    const device::Buffer<float> mean = local ? replica.mean_weights() : device::Buffer<float>();
+  devices.on_each([&](const MeasuredDevice& device) {
+    const optim::StateView state = device.optimizer.state();
+    const bool local = device.optimizer.local_weights();
+    const Index parameters = compress::total_size(device.tensors);
+    const device::Buffer<float> mean =
+        local ? mean_of_rows(device.shard, device.weights, parameters) : device::Buffer<float>();
     const device::Number server_error = server_error_norm(state);
-    const device::Number distance = local ? replica_distance(replica, mean) : device::Number(not_applicable);
+    const device::Number distance = local ? replica_distance(device, mean) : device::Number(not_applicable);
     const Wanted wanted =
-        replica.shard.rank() == 0 ? shared_measures(local ? mean : replica.weights, state, outcome) : Wanted{};
-    const device::Future<double> measured = measure(replica, wanted);
+        device.shard.rank() == 0 ? shared_measures(local ? mean : device.weights, state, outcome) : Wanted{};
+    const device::Future<double> measured = measure(device, wanted);
     const std::array<double, 2> of_all = {server_error, distance};  // waits here, after all work has been launched
-    if (replica.shard.rank() > 0) return;
+    if (device.shard.rank() > 0) return;
     row.server_error_norm = of_all[0];
     row.replica_distance = of_all[1];
-    place_shared(placed(wanted, measured), replica.model->parameters(), row);
+    place_shared(placed(wanted, measured), parameters, row);
   });
   return row;
 }
 
-void measure_errors(VirtualCluster& cluster, const WorkerRow& workers, StepRow& row) {
+void measure_errors(const MeasuredDevices& devices, const WorkerRow& workers, StepRow& row) {
   double squares = 0;
   for (double norm : workers.error_norm) squares += norm * norm;
   row.worker_error_norm = std::sqrt(squares / static_cast<double>(workers.error_norm.size()));
-  cluster.on_each_device([&](Replica& replica) {
-    const optim::StateView state = replica.optimizer->state();
+  devices.on_each([&](const MeasuredDevice& device) {
+    const optim::StateView state = device.optimizer.state();
     if (!state.exchanged) return;
     const double worker_error = state.exchange->worker_codec_error();
     const double server_error = state.exchange->server_codec_error();
-    if (replica.shard.rank() > 0) return;
+    if (device.shard.rank() > 0) return;
     (state.exchange->decodes_sums() ? row.worker_mean_distance : row.worker_codec_error) = worker_error;
     row.server_codec_error = server_error;
   });
 }
 
-WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome) {
+WorkerRow measure_workers(const MeasuredDevices& devices, const StepOutcome& outcome) {
   WorkerRow row{.step = outcome.step, .loss = outcome.worker_losses, .error_norm = {}};
   row.error_norm.assign(row.loss.size(), not_applicable);
-  cluster.on_each_device([&](Replica& replica) {
-    const optim::StateView state = replica.optimizer->state();
+  devices.on_each([&](const MeasuredDevice& device) {
+    const optim::StateView state = device.optimizer.state();
     if (state.exchange == nullptr) return;
     const Index stride = state.exchange->error_stride();
     std::vector<double> norms;
     state.exchange->worker_errors().read([&](Range part, const float* errors) {
       const device::Chunks whole(stride);
-      for (const double square : sums(replica.shard.device, part.count, whole, optim::SquareTerm{errors, stride})) {
+      for (const double square : sums(device.shard.device, part.count, whole, optim::SquareTerm{errors, stride})) {
         norms.push_back(std::sqrt(square));
       }
     });
-    norms = replica.shard.communicator->all_gather(norms);
-    if (replica.shard.rank() == 0) row.error_norm = std::move(norms);
+    norms = device.shard.communicator->all_gather(norms);
+    if (device.shard.rank() == 0) row.error_norm = std::move(norms);
   });
   return row;
 }
 
 TensorRow measure_tensors(const VirtualCluster& cluster, Index step) {
-  const Replica& replica = cluster.replicas().front();
-  const optim::StateView state = replica.optimizer->state();
-  const TensorTable table(replica.shard.device, replica.model->tensors());
+  return measure_tensors(measured(cluster.replicas().front()), step, cluster.probed());
+}
+
+TensorRow measure_tensors(const MeasuredDevice& first, Index step, bool probed) {
+  const optim::StateView state = first.optimizer.state();
+  const TensorTable table(first.shard.device, first.tensors);
   const optim::TensorNumbers none;
   const optim::TensorNumbers& numbers = state.tensors == nullptr ? none : *state.tensors;
-  const Denominators denominators = denominators_of(state.denominator, replica.model->tensors());
+  const Denominators denominators = denominators_of(state.denominator, first.tensors);
   return {.step = step,
           .momentum_l2 = table.l2(state.momentum),
           .variance_l1 = table.l1(state.variance),
@@ -212,7 +227,7 @@ TensorRow measure_tensors(const VirtualCluster& cluster, Index step) {
           .least_denominator = table.all(denominators.least),
           .low_denominator = table.all(denominators.low),
           .median_denominator = table.all(denominators.median),
-          .shadow_l1 = table.l1(cluster.probed() ? state.shadow.variance : nullptr)};
+          .shadow_l1 = table.l1(probed ? state.shadow.variance : nullptr)};
 }
 
 }  // namespace onebit::sim

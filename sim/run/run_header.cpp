@@ -6,6 +6,7 @@
 #include <span>
 
 #include "device/base/text.hpp"
+#include "optim/two_stage/freeze.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -40,24 +41,33 @@ std::string read_text(const std::vector<std::string>& provenance) {
 
 }  // namespace
 
-LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, const RunIdentity& identity) {
+LogHeader begun_header(const LogConfig& config, const RunIdentity& identity) {
   LogHeader header;
   header.program_version = identity.program_version;
   header.git_commit = identity.git_commit;
   header.created_utc = utc_now();
   header.command_line = identity.command_line;
   header.host = host_name();
+  header.config = identity.options;
+  header.per_worker = config.workers_every > 0;
+  header.per_tensor = config.tensors_every > 0;
+  return header;
+}
+
+Index variance_lag_of(const optim::OptimizerConfig& config) {
+  return optim::FreezePolicy({.policy = "never", .lag = config.freeze.lag}, 1, 0, config.beta2).lag();
+}
+
+LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, const RunIdentity& identity) {
+  LogHeader header = begun_header(config.log, identity);
   header.devices = cluster.devices();
   header.data_hash = cluster.data().hash();
   header.seed = config.seed;
   header.workers = config.workers;
   header.tensors = cluster.model().tensors();
   header.constants = cluster.model().constants(cluster.data());
-  header.config = identity.options;
   header.config.emplace_back("data.read", read_text(cluster.data().provenance()));
   header.variance_lag = cluster.variance_lag();
-  header.per_worker = config.log.workers_every > 0;
-  header.per_tensor = config.log.tensors_every > 0;
   header.probed = config.probe.every > 0;
   header.rounded = header.probed && config.optimizer.exchange.error_type != compress::ErrorType::fp32;
   return header;

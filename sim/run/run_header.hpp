@@ -1,5 +1,5 @@
 #pragma once
-// Makes the header of a run's log.
+// Makes the header of a log.
 
 #include "sim/cluster/virtual_cluster.hpp"
 #include "sim/log/schema.hpp"
@@ -7,8 +7,15 @@
 
 namespace onebit::sim {
 
-/// Returns the header of a new log: the program, its options, the machine, the model and the data, and which groups of
-/// rows the log will have.
+/// Returns what the headers of all new logs have: the program, the machine, the options, and which groups of rows the
+/// log will have.
+LogHeader begun_header(const LogConfig& config, const RunIdentity& identity);
+
+/// Returns the steps between the variances that variance_ratio compares.
+Index variance_lag_of(const optim::OptimizerConfig& config);
+
+/// Returns the header of a run's new log: the program, its options, the machine, the model and the data, and which
+/// groups of rows the log will have.
 LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, const RunIdentity& identity);
 
 }  // namespace onebit::sim

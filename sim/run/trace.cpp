@@ -1,16 +1,21 @@
 #include "sim/run/trace.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
+#include "sim/data/hash.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
 
 namespace onebit::sim {
 namespace {
+
+constexpr const char* kSquares = "gradient_squares";  ///< the norms of a compact trace
 
 [[noreturn]] void bad_trace(const std::string& path, const std::string& why) {
   throw ConfigError("cannot read gradient trace: " + why, path,
@@ -98,6 +103,7 @@ std::string own_or_common(const h5::Object& file, const std::string& name, const
 struct GradientTrace::File {
   h5::Object file;
   h5::Object gradients;
+  h5::Object losses = {};
 };
 
 /// Returns the path of the gradients. If only the cases have gradients and none is named, returns those of the first
@@ -115,6 +121,11 @@ GradientTrace::GradientTrace(const std::string& path, const std::string& name) t
     : file_(new File{open_trace(path), {}}) {
   const h5::Object& file = file_->file;
   const std::string gradients = gradients_of(name), x0 = own_or_common(file, name, "x0");
+  compact_ = !h5::exists(file, gradients) && h5::exists(file, kSquares);
+  if (compact_) {
+    read_compact();
+    return;
+  }
   const std::vector<Index> shape = sizes_of(file, gradients, 3);
   steps_ = shape[0];
   workers_ = shape[1];
@@ -123,9 +134,43 @@ GradientTrace::GradientTrace(const std::string& path, const std::string& name) t
   if (sizes_of(file, x0, 1)[0] != parameters_) bad_trace(path, "x0 and gradients differ in their number of parameters");
   x0_ = read_vector<float>(file, x0, H5T_NATIVE_FLOAT, parameters_);
   read_tensors();
-  if (gradients == own_or_common(file, name, "gradients")) file_->gradients = h5::open_dataset(file, gradients);
+  if (gradients != own_or_common(file, name, "gradients")) return;
+  file_->gradients = h5::open_dataset(file, gradients);
+  read_losses(gradients.substr(0, gradients.size() - std::strlen("gradients")) + "losses", workers_);
 } catch (const IoError& error) {
   throw ConfigError(error.what());
+}
+
+void GradientTrace::read_compact() {
+  const h5::Object& file = file_->file;
+  const std::string& path = file.where.file;
+  const std::vector<Index> shape = sizes_of(file, kSquares, 2);
+  steps_ = shape[0];
+  workers_ = 1;
+  if (steps_ < 1 || shape[1] < 1) bad_trace(path, std::string(kSquares) + " is empty");
+  if (sizes_of(file, "tensor_sizes", 1)[0] != shape[1])
+    bad_trace(path, std::string(kSquares) + " and tensor_sizes differ in their number of tensors");
+  tensor_sizes_ = read_vector<Index>(file, "tensor_sizes", H5T_NATIVE_INT64, shape[1]);
+  std::vector<Index> held;
+  for (const Index size : tensor_sizes_) {
+    if (size < 0) bad_trace(path, "tensor_sizes holds a negative size");
+    held.push_back(std::min<Index>(size, 1));
+    parameters_ += held.back();
+  }
+  if (parameters_ == 0) bad_trace(path, "all tensors are empty");
+  x0_.assign(static_cast<std::size_t>(parameters_), 0);
+  tensors_ = compress::unnamed(held);
+  file_->gradients = h5::open_dataset(file, kSquares);
+  if (h5::exists(file, "losses")) read_losses("losses", sizes_of(file, "losses", 2)[1]);
+}
+
+/// Opens the losses, if there are any.
+void GradientTrace::read_losses(const std::string& place, Index columns) {
+  const h5::Object& file = file_->file;
+  if (!h5::exists(file, place)) return;
+  if (columns < 1 || sizes_of(file, place, 2) != std::vector<Index>{steps_, columns})
+    bad_trace(file.where.file, place + " is not [steps, workers]");
+  file_->losses = h5::open_dataset(file, place);
 }
 
 void GradientTrace::read_tensors() {
@@ -158,13 +203,57 @@ void GradientTrace::read_tensors() {
 
 GradientTrace::~GradientTrace() = default;
 
+const std::string& GradientTrace::path() const {
+  return file_->file.where.file;
+}
+
 void GradientTrace::read_step(Index step, std::vector<float>& gradients) const {
   if (file_->gradients.id.get() < 0) {
     throw ConfigError("every case of the trace has its own gradients", file_->file.where.file,
                       "choose a case with --reference");
   }
   gradients.resize(static_cast<std::size_t>(workers_ * parameters_));
-  h5::read_rows(file_->gradients, H5T_NATIVE_FLOAT, gradients, 1, step);
+  if (!compact_) return h5::read_rows(file_->gradients, H5T_NATIVE_FLOAT, gradients, 1, step);
+  const std::vector<double> squares = numbers_of_tensors(kSquares, step);
+  gradients.clear();
+  for (std::size_t t = 0; t < squares.size(); ++t) {
+    if (tensor_sizes_[t] > 0) gradients.push_back(static_cast<float>(std::sqrt(squares[t])));
+  }
+}
+
+std::vector<double> GradientTrace::numbers_of_tensors(const std::string& dataset, Index step) const try {
+  std::vector<double> numbers;
+  const h5::Object& file = file_->file;
+  if (!h5::exists(file, dataset)) return numbers;
+  numbers.resize(tensor_sizes_.size());
+  if (sizes_of(file, dataset) != std::vector<Index>{steps_, static_cast<Index>(numbers.size())})
+    bad_trace(file.where.file, dataset + " is not [steps, tensors]");
+  h5::read_rows(h5::open_dataset(file, dataset), H5T_NATIVE_DOUBLE, numbers, 1, step);
+  return numbers;
+} catch (const IoError& error) {
+  throw ConfigError(error.what());
+}
+
+std::vector<double> GradientTrace::losses(Index step) const {
+  std::vector<double> values;
+  if (file_->losses.id.get() < 0) return values;
+  values.resize(h5::extents(file_->losses)[1]);
+  h5::read_rows(file_->losses, H5T_NATIVE_DOUBLE, values, 1, step);
+  return values;
+}
+
+std::string GradientTrace::hash() const {
+  Fnv1a hash;
+  const auto add = [&](const auto& values) { hash.add(values.data(), values.size() * sizeof(values[0])); };
+  add(std::vector<Index>{steps_, workers_, parameters_});
+  add(tensor_sizes_);
+  add(x0_);
+  std::vector<float> gradients;
+  for (const Index step : {Index{0}, steps_ - 1}) {
+    read_step(step, gradients);
+    add(gradients);
+  }
+  return hash.hex();
 }
 
 std::vector<std::string> GradientTrace::cases() const {

@@ -1,10 +1,15 @@
 #pragma once
 // Gradient traces: recorded gradients, which any framework can write, and the parameters that a replay computes.
 // Layout: gradients float32 [steps, workers, parameters], x0 float32 [parameters], tensor_sizes int64 [tensors];
-// optionally tensor_shapes int64 [tensors, 2], rows and columns of each (0 columns: a vector), and a group per
-// reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and, if workers differ,
-// params_all_workers [workers, steps, parameters]. A case may have its own gradients and x0, and the random
-// numbers that were drawn in it.
+// optionally tensor_shapes int64 [tensors, 2], rows and columns of each (0 columns: a vector), losses float64 [steps,
+// workers], the workers' training losses, and a group per reference case, with hyper-parameters as attributes, params
+// [steps, parameters] (worker 0) and, if workers differ, params_all_workers [workers, steps, parameters]. A case may
+// have its own gradients, with losses, and its own x0, and the random numbers that were drawn in it.
+//
+// A compact trace holds norms instead of gradients: gradient_squares float64 [steps, tensors], the squared l2 norm of
+// each tensor's mean gradient over the workers, and tensor_sizes; optionally losses and, also [steps, tensors],
+// gradient_l1 (l1 norms of the same gradients) and sign_changes (share of their elements whose sign is not that of the
+// step before; NaN in the first step). The l1 norm of a variance follows from these squares alone.
 
 #include <map>
 #include <memory>
@@ -27,17 +32,31 @@ class GradientTrace {
   GradientTrace(const GradientTrace&) = delete;
   GradientTrace& operator=(const GradientTrace&) = delete;
 
+  const std::string& path() const;
+  /// Whether the trace is compact. Then it stands for one worker and has one parameter for each tensor with elements;
+  /// the gradient of that parameter is the l2 norm of the tensor's mean gradient, and x0 is 0.
+  bool compact() const { return compact_; }
   Index steps() const { return steps_; }
   Index workers() const { return workers_; }
   Index parameters() const { return parameters_; }
+  /// Sizes of the tensors that were recorded.
   const std::vector<Index>& tensor_sizes() const { return tensor_sizes_; }
-  /// Tensors of the parameter vector, with their shapes if the trace has them.
+  /// Tensors of the parameter vector, with their shapes if the trace has them; of at most one element in a compact
+  /// trace.
   const std::vector<compress::Tensor>& tensors() const { return tensors_; }
   const std::vector<float>& x0() const { return x0_; }
 
   /// Reads the gradients of one step, 0-based: [workers][parameters]. Holds only this step in memory. Throws
   /// ConfigError if only the cases have gradients and none was named.
   void read_step(Index step, std::vector<float>& gradients) const;
+
+  /// Reads numbers of a compact trace in one step, 0-based: [tensors]. Empty if the trace lacks the dataset. Throws
+  /// ConfigError if the dataset is not [steps, tensors].
+  std::vector<double> numbers_of_tensors(const std::string& dataset, Index step) const;
+  /// Reads the workers' losses of one step, 0-based: [workers]. Empty if the trace holds none.
+  std::vector<double> losses(Index step) const;
+  /// Returns a hash that tells traces apart: of the sizes, x0, and the first and the last step's gradients.
+  std::string hash() const;
 
   /// Names of the reference cases.
   std::vector<std::string> cases() const;
@@ -61,11 +80,14 @@ class GradientTrace {
 
  private:
   struct File;
+  void read_compact();
+  void read_losses(const std::string& place, Index columns);
   void read_tensors();
   std::string gradients_of(const std::string& name) const;
 
   std::unique_ptr<File> file_;
   Index steps_ = 0, workers_ = 0, parameters_ = 0;
+  bool compact_ = false;
   std::vector<Index> tensor_sizes_;
   std::vector<compress::Tensor> tensors_;
   std::vector<float> x0_;

@@ -7,12 +7,12 @@
 
 #include "device/base/error.hpp"
 #include "sim/log/compact.hpp"
-#include "sim/probe/probe.hpp"
 #include "sim/run/branch_log.hpp"
 #include "sim/run/memory_plan.hpp"
 #include "sim/run/resume.hpp"
 #include "sim/run/run_header.hpp"
 #include "sim/run/run_log.hpp"
+#include "sim/run/step_rows.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -67,18 +67,14 @@ class Run {
   }
 
   void log_step(const StepOutcome& outcome) {
-    const bool edge = outcome.step == 1 || outcome.step == cluster_.steps();
-    const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || edge); };
+    const RowsDue due = rows_due(config_.log, outcome, cluster_.steps());
     append(outcome.step, outcome.report.traffic);
     state_.bytes += netmodel::sent_bytes(outcome.report.traffic).value;
     state_.compute_seconds += outcome.seconds.total();
     state_.codec_seconds += outcome.report.seconds.codec();
-    const bool workers_due = due(config_.log.workers_every) || (config_.log.workers_every > 0 && outcome.probe);
-    WorkerRow workers;
-    if (workers_due) workers = measure_workers(cluster_, outcome);
-    if (due(config_.log.every) || workers_due || outcome.probe) {
-      StepRow row = measure_step(cluster_, outcome);
-      if (workers_due) measure_errors(cluster_, workers, row);
+    StepRows rows = measure_rows(cluster_, outcome, due);
+    if (rows.step) {
+      StepRow& row = *rows.step;
       if (outcome.probe && outcome.report.phase == optim::Phase::compression) row.lr_drift = outcome.probe->rate_drift;
       // Times cover the steps since the previous row, so that their sums hold for any cadence.
       take_wall_time();
@@ -88,9 +84,9 @@ class Run {
       state_.wall_seconds = state_.compute_seconds = state_.codec_seconds = 0;
       append(row);
     }
-    if (workers_due) append(workers);
+    if (rows.workers) append(*rows.workers);
     if (outcome.probe) append(*outcome.probe);
-    if (log_ != nullptr && due(config_.log.tensors_every)) append(measure_tensors(cluster_, outcome.step));
+    if (log_ != nullptr && due.tensors) append(measure_tensors(cluster_, outcome.step));
   }
 
   void evaluate(Index step, Index samples) {
@@ -109,12 +105,9 @@ class Run {
   }
 
   void flush_when_due(Index step) {
-    const Clock::time_point now = Clock::now();
-    const bool by_steps = config_.log.flush_every > 0 && step % config_.log.flush_every == 0;
-    const bool due = by_steps || seconds_between(last_flush_, now) >= config_.log.flush_seconds;
-    if (log_ == nullptr || !due) return;
+    if (log_ == nullptr || !flushes_.due(step)) return;
     log_->flush();
-    last_flush_ = now;
+    flushes_.restart();
   }
 
   void checkpoint_when_due(Index step) {
@@ -132,7 +125,7 @@ class Run {
       write_checkpoint(path_, cluster_, state_);
       if (log_ != nullptr) prune_checkpoints(path_, config_.checkpoint.keep);
     });
-    last_flush_ = Clock::now();
+    flushes_.restart();
     leave_out_time();
   }
 
@@ -177,8 +170,8 @@ class Run {
   RunLog* log_;
   const RunControl& control_;
   RunState state_;
-  Clock::time_point last_flush_ = Clock::now();
-  Clock::time_point last_time_ = last_flush_;  ///< time up to which the wall time is counted or left out
+  FlushClock flushes_{config_.log};
+  Clock::time_point last_time_ = Clock::now();  ///< time up to which the wall time is counted or left out
 };
 
 /// Throws ConfigError if there are checkpoints without a log, because they would be taken for those of the new log.
@@ -215,9 +208,10 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
   prune_checkpoints(path, config.checkpoint.keep);
   control.on_start();
   RunLog log(writer, std::move(resumption.expected));
-  const std::string step = std::to_string(cluster.step());
-  writer.append(Event{cluster.step(), "resume",
-                      "from step " + step + ", by onebit " + identity.program_version + ": " + identity.command_line});
+  std::string text = "from step " + std::to_string(cluster.step());
+  text.append(existing == Existing::resume ? resumed_unchanged : "").append(", by onebit ");
+  text.append(identity.program_version).append(": ").append(identity.command_line);
+  writer.append(Event{cluster.step(), "resume", text});
   const RunResult result = Run(cluster, config, path, &log, resumption.state, control).train();
   writer.close(result.status);
   return result;

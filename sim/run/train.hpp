@@ -33,6 +33,9 @@ struct RunControl {
   std::function<bool()> stop_requested = [] { return false; };
 };
 
+/// Part of the text of a "resume" event, before the command, if the run continued with the same options.
+inline constexpr const char* resumed_unchanged = " with the same options";
+
 /// What to do with a log that already exists.
 enum class Existing { refuse, replace, resume, resume_replacing };
 

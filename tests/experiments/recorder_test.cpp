@@ -1,6 +1,7 @@
 // Traces written by docs/onebit_recorder.py: they replay as computed by hand, and recording takes little memory however
 // long they are.
 
+#include "sim/log/reader.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/sanitized.hpp"
 
@@ -74,6 +75,30 @@ with h5py.File('trace.h5') as trace, h5py.File('params.h5') as replay:
     expected = trace['x0'][()] - 0.5 * trace['gradients'][()].astype('f8').mean(axis=1).cumsum(axis=0)
     assert abs(expected).max() > 0.5 and abs(replay['params'][()] - expected).max() < 1e-6
 )");
+}
+
+TEST_CASE("recorder: losses are recorded in all steps or in none") {
+  ONEBIT_SKIP_UNLESS(!find_python("h5py").empty(), "h5py", "no python3 with h5py");
+  const Folder folder;
+  check_python(folder, R"(
+def refused(work):
+    try:
+        work()
+    except ValueError:
+        return True
+x = numpy.zeros(3)
+with Recorder('trace.h5', x, workers=2) as recorder:
+    recorder.step([x, x], losses=[3, 2])
+    assert refused(lambda: recorder.step([x, x])) and refused(lambda: recorder.step([x, x], [1]))
+    recorder.step([x, x], [2, 1])
+with Recorder('none.h5', x, workers=2) as recorder:
+    recorder.step([x, x])
+    assert refused(lambda: recorder.step([x, x], [1, 2]))
+with h5py.File('trace.h5') as trace:
+    assert trace['losses'][()].tolist() == [[3, 2], [2, 1]] and len(trace['gradients']) == 2
+)");
+  CHECK(run_onebit(folder, {"replay", "trace.h5", "--optimizer", "sgd", "--log", "log.h5"}).status == 0);
+  CHECK(sim::LogReader(folder / "log.h5").column("steps/loss") == std::vector<double>{2.5, 1.5});
 }
 
 TEST_CASE("recorder: every step is in the file at once, and a step that does not fit is not") {

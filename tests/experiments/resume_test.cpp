@@ -251,7 +251,7 @@ TEST_CASE("resume: what a kill left next to a finished run is removed") {
   const Folder folder;
   REQUIRE(run_onebit(folder, checkpointing({"--checkpoint.keep", "3"})).status == 0);
   write_file(folder / "run.h5.part", "a copy that was being compressed");
-  CHECK(run_onebit(folder, checkpointing({"--resume"})).status == 0);
+  CHECK(run_onebit(folder, checkpointing({"--checkpoint.keep", "2", "--resume"})).status == 0);
   CHECK(entries(folder) ==
         std::set<std::string>{folder / "run.h5", folder / "run.h5.checkpoint-30", folder / "run.h5.checkpoint-40"});
 }

@@ -112,6 +112,31 @@ std::vector<pid_t> children_of(const std::string& lock) {
 
 }  // namespace
 
+TEST_CASE("sweep: --resume takes what to sweep from the folder") {
+  const Folder folder;
+  const Arguments first = tiny_run("sweep", {"--axis", "optimizer.lr=1e-3,1e-2", "-o", "out"});
+  const Arguments more = tiny_run("sweep", {"--axis", "optimizer.lr=1e-1", "--extend", "-o", "out"});
+  const Outcome none = run_onebit(folder, {"sweep", "--resume", "-o", "out"});
+  CHECK(none.status == 2);
+  CHECK_THAT(none.err, StartsWith("onebit: error: there is no sweep to continue (out/sweep.ini)"));
+  REQUIRE(run_onebit(folder, first).status == 0);
+  REQUIRE(run_onebit(folder, more).status == 0);
+  const std::string index = index_of(folder, "out");
+  for (const std::string& log : logs(folder, "out")) fs::remove(log);
+  const Outcome resumed = run_onebit(folder, {"sweep", "--resume", "-o", "out", "--jobs", "1", "--threads", "1"});
+  CAPTURE(resumed.err);
+  CHECK(resumed.status == 0);
+  CHECK_THAT(resumed.err, StartsWith("onebit: continuing out with the options in its sweep.ini: ") &&
+                              Contains("axis = optimizer.lr=0.001,0.01"));
+  CHECK(count(resumed.err, "\n") == 1);
+  CHECK(logs(folder, "out").size() == 3);
+  CHECK(index_of(folder, "out") == index);
+  CHECK_THAT(run_onebit(folder, {"sweep", "--resume", "-o", "out"}).err, StartsWith("onebit: nothing to do in out\n"));
+  const Outcome both = run_onebit(folder, joined(first, {"--resume"}));
+  CHECK(both.status == 2);
+  CHECK_THAT(both.err, StartsWith("onebit: error: --resume takes what to sweep from the folder"));
+}
+
 TEST_CASE("sweep: every point is a run with a log, and the index has them all") {
   const Folder folder;
   const Outcome run = run_onebit(folder, grid("out", {}, "2"));

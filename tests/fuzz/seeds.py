@@ -155,6 +155,11 @@ def trace_seeds():
         yield f"dataset-{which}", bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, which, 0, which, 7, 200, which, 11, 3, 1])
         yield f"type-{which}", bytes([3 + 4 * which, 0])
         yield f"sizes-{which}", bytes([0, 3 + 4 * which, 250 - which, 3, 2, 4])
+    compact = bytes(18) + b"\1"
+    yield "compact", compact
+    for which in range(12):
+        yield f"compact-type-{which}", compact + bytes([3 + 4 * which, 0])
+        yield f"compact-sizes-{which}", compact + bytes([0, 3 + 4 * which, 250 - which, 1, 2, 4])
 
 
 def weights_seeds():

@@ -3,6 +3,7 @@
 #include "sim/run/trace.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "device/base/error.hpp"
@@ -74,6 +75,38 @@ TEST_CASE("trace: everything comes back") {
     std::iota(expected.begin(), expected.end(), 0.5f + 15.0f * static_cast<float>(step));
     CHECK(gradients == expected);
   }
+}
+
+TEST_CASE("trace: losses come back, those of another shape are refused, and a case has those next to its gradients") {
+  const Folder folder;
+  const std::vector<double> losses = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, NAN};
+  const auto write = [&](const std::string& name, const Sizes& sizes, bool in_case) {
+    const std::string path = Sample().write(folder / name);
+    const h5::Object file{h5::Id(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose), {}};
+    if (!in_case) return write_array(file, "losses", H5T_NATIVE_DOUBLE, sizes, losses.data());
+    const std::vector<float> values(12);
+    const h5::Object group = h5::create_group(file, "own");
+    write_array(group, "gradients", H5T_NATIVE_FLOAT, {2, 1, 5}, values.data());
+    write_array(group, "params", H5T_NATIVE_FLOAT, {2, 5}, values.data());
+    write_array(group, "losses", H5T_NATIVE_DOUBLE, sizes, losses.data());
+  };
+  write("trace.h5", {4, 3}, false);
+  CHECK(GradientTrace(folder / "trace.h5").losses(1) == std::vector<double>{4, 5, 6});
+  CHECK(std::isnan(GradientTrace(folder / "trace.h5").losses(3)[2]));
+  write("shape.h5", {3, 4}, false);
+  check_refused(folder / "shape.h5", "losses is not [steps, workers]");
+  write("case.h5", {2, 1}, true);
+  CHECK(GradientTrace(folder / "case.h5", "own").losses(1) == std::vector<double>{2});
+  CHECK(GradientTrace(folder / "case.h5").losses(1).empty());
+}
+
+TEST_CASE("trace: its hash tells traces apart") {
+  const Folder folder;
+  Sample other;
+  other.tensor_sizes = {3, 2};
+  const GradientTrace one(Sample().write(folder / "one.h5")), same(Sample().write(folder / "same.h5"));
+  CHECK(one.hash() == same.hash());
+  CHECK(one.hash() != GradientTrace(other.write(folder / "other.h5")).hash());
 }
 
 TEST_CASE("trace: a trace written by h5py, with reference cases, comes back") {

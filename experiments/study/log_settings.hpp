@@ -1,0 +1,43 @@
+#pragma once
+// The settings of a run that is continued, taken from its log.
+
+#include <optional>
+
+#include "experiments/options/options.hpp"
+#include "sim/log/reader.hpp"
+
+namespace onebit::experiments {
+
+/// Returns the fewest settings that reproduce the options of a log, or nothing if this version of the program has no
+/// such settings, or if the log is that of a replay.
+std::optional<Settings> settings_of(const sim::LogHeader& header);
+
+/// Returns the weights file that a run was to write, from the command in its log's header; empty if there is none.
+std::string weights_out_of(const sim::LogHeader& header);
+
+/// What a run with --resume takes from its log.
+struct FromLog {
+  /// Options that were not given and that differ from the defaults, except those of the evaluations (continued() takes
+  /// them).
+  Settings settings = {};
+  std::string weights_out = {};  ///< file for the weights, if the run is not over
+
+  bool empty() const { return settings.empty() && weights_out.empty(); }
+};
+
+/// Returns what to take from a log besides the given options. weights_given: whether a file for the weights is given,
+/// too. Takes nothing if the options cannot be combined. Throws
+/// ConfigError if no options are given and there is no log, or if the log does not hold the options that the run had at
+/// last. Throws what LogReader throws.
+FromLog taken_from_log(const std::string& log, const Settings& given, bool weights_given);
+
+/// The same for a run that may consist of several processes: rank 0 reads the log and tells the others. Collective.
+FromLog agreed_from_log(const std::string& log, const Settings& given, bool weights_given);
+
+/// Returns the settings that are taken, followed by the given ones.
+Settings joined(const FromLog& from_log, const Settings& given);
+
+/// Describes the continuation in one line. Precondition: something is taken from the log.
+std::string text_of(const FromLog& from_log, const std::string& log);
+
+}  // namespace onebit::experiments
