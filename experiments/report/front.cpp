@@ -114,11 +114,11 @@ std::string question_of(const Comparison& comparison) {
          (one ? "does it send?" : "do they send?");
 }
 
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to +1.5%, 3 seeds)".
+/// Returns "8.7% lower (97.5% interval -18.9% to +1.5%, 3 seeds)".
 std::string shift_of(const Verdict& verdict) {
   const analysis::Interval& shift = verdict.difference.relative;
   const auto with_sign = [](double share) { return (share < 0 ? "" : "+") + number(100 * share, 3) + "%"; };
-  return "final loss " + number(100 * std::abs(shift.mean), 3) + "% " + (shift.mean < 0 ? "lower" : "higher") + " (" +
+  return number(100 * std::abs(shift.mean), 3) + "% " + (shift.mean < 0 ? "lower" : "higher") + " (" +
          number(100 * verdict.criterion.level_of_each(), 3) + "% interval " + with_sign(shift.mean - shift.half_width) +
          " to " + with_sign(shift.mean + shift.half_width) + ", " + html::counted(verdict.difference.pairs, "seed") +
          ")";
@@ -133,47 +133,51 @@ std::string need_of(const Verdict& verdict) {
          " seeds";
 }
 
-/// Returns the judgement without its evidence: "b ends at a lower loss than a (-3% to -1%)".
+/// Returns the judgement without its evidence: "b ends at a lower loss than a".
 std::string judgement_text(const Comparison& comparison, const Verdict& verdict) {
   const std::string arm = name_at_best(comparison, verdict.arm), baseline = name_at_best(comparison, verdict.baseline);
-  const std::string pair = arm + " against " + baseline;
   switch (verdict.judgement) {
     case Judgement::equivalent:
-      return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin) + ": " +
-             shift_of(verdict);
+      return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin);
     case Judgement::better:
+      return arm + " ends at a lower loss than " + baseline;
     case Judgement::worse:
-      return arm + " ends at a " + (verdict.judgement == Judgement::better ? "lower" : "higher") + " loss than " +
-             baseline + ": " + shift_of(verdict);
+      return arm + " ends at a higher loss than " + baseline;
     case Judgement::not_resolved:
-      return "The seeds cannot tell " + arm + " from " + baseline + ": " + shift_of(verdict) + "; " + need_of(verdict);
+      return "These seeds cannot tell " + arm + " from " + baseline;
     case Judgement::too_few_seeds:
-      return pair + ": too few seeds to judge";
+      return "Too few seeds to judge " + arm + " against " + baseline;
     case Judgement::not_comparable_diverged:
-      return pair + ": not comparable, because runs diverged";
+      return arm + " cannot be compared with " + baseline + ", because runs diverged";
     case Judgement::undefined:
       break;
   }
-  return pair + ": undefined, because the loss of " + baseline + " is 0";
+  return arm + " cannot be compared with " + baseline + ", whose final loss is 0";
 }
 
-/// Returns "4.4 times fewer", "1.2 times more"; empty for ratios that are equal or unknown.
-std::string times_text(double ratio, const std::string& fewer, const std::string& more) {
-  if (!std::isfinite(ratio) || std::abs(ratio - 1) < 0.005) return "";
-  return number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? fewer : more);
+/// Returns the evidence in a sentence; empty where there is none.
+std::string evidence_text(const Verdict& verdict) {
+  if (!std::isfinite(verdict.difference.relative.half_width)) return "";
+  const bool open = verdict.judgement == Judgement::not_resolved;
+  return "Final loss " + shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
 }
 
-/// Returns a sentence on the bytes of a verdict's arm and its time on the first cluster, compared with its baseline.
+/// Returns a sentence on the bytes of a verdict's arm and its time on the first cluster, compared with its baseline;
+/// empty where both are the same.
 std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
+  constexpr double visible = 0.005;
   const ArmFigures &baseline = figures_of(comparison, verdict.baseline), &arm = figures_of(comparison, verdict.arm);
   std::vector<std::string> parts;
-  const auto add = [&](const std::string& before, const std::string& times, const std::string& after) {
-    if (!times.empty()) parts.push_back(before + times + after);
+  const auto add = [&](double ratio, const std::string& above, const std::string& below) {
+    if (!std::isfinite(ratio) || std::abs(ratio - 1) < visible) return;
+    parts.push_back(ratio > 1 ? above : below);
+    parts.back().replace(parts.back().find('#'), 1, number(ratio > 1 ? ratio : 1 / ratio, 3));
   };
-  add("sends ", times_text(baseline.bytes.mean / arm.bytes.mean, "fewer", "more"), " bytes");
+  add(baseline.bytes.mean / arm.bytes.mean, "sends # times fewer bytes", "sends # times more bytes");
   if (!arm.seconds.empty()) {
-    const double ratio = baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean;
-    add("would take ", times_text(ratio, "less", "more"), " time on " + arm.seconds.front().cluster + ", by estimate");
+    const std::string on = " on " + arm.seconds.front().cluster + ", by estimate";
+    add(baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean, "is # times as fast" + on,
+        "takes # times as long" + on);
   }
   return parts.empty() ? "" : " It " + enumerated(parts) + ".";
 }
@@ -187,7 +191,8 @@ std::string answers_html(const Comparison& comparison) {
   std::string html;
   for (const Verdict& verdict : comparison.verdicts) {
     html += html::paragraph(judgement_text(comparison, verdict) + "." + costs_text(comparison, verdict),
-                            "answer" + mood_of(verdict.judgement));
+                            "answer" + mood_of(verdict.judgement)) +
+            html::paragraph(evidence_text(verdict), "evidence");
   }
   return html;
 }
@@ -229,29 +234,32 @@ Table best_table(const Comparison& comparison) {
   return table;
 }
 
-/// Returns "Diverged: a (3 of 3 seeds).", or another such sentence on the arms that a condition holds for.
+/// Returns "Diverged: a (3 of 3 seeds).", or another such sentence on the arms that have a remark; empty where none
+/// has.
 template <class Remark>
 std::string named_arms(const Comparison& comparison, const std::string& what, const Remark& remark) {
   std::vector<std::string> names;
   for (const ArmFigures& arm : comparison.arms) {
     if (const std::string text = remark(arm); !text.empty()) names.push_back(arm.name + text);
   }
-  return names.empty() ? "" : what + ": " + enumerated(names) + ". ";
+  return names.empty() ? "" : what + ": " + join(names, "; ") + ".";
 }
 
-std::string cautions_of(const Report& report) {
+std::vector<std::string> cautions_of(const Report& report) {
   const Comparison& comparison = report.comparison;
-  std::string text = named_arms(comparison, "Diverged", [](const ArmFigures& arm) {
-    return arm.diverged == 0 ? ""
-                             : " (" + std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed") + ")";
-  });
-  text += named_arms(comparison, "Ended above the loss of the start", [](const ArmFigures& arm) {
-    return rose(arm) ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
-  });
-  for (const std::string& note : comparison.notes) text += "Note: " + note + ". ";
+  std::vector<std::string> lines = {
+      named_arms(comparison, "Diverged",
+                 [](const ArmFigures& arm) {
+                   const std::string seeds = std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed");
+                   return arm.diverged == 0 ? "" : " (" + seeds + ")";
+                 }),
+      named_arms(comparison, "Ended above the loss of the start",
+                 [](const ArmFigures& arm) { return rose(arm) ? " (" + number(arm.final_loss.mean, 3) + ")" : ""; })};
+  for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
   if (!report.problems.empty())
-    text += html::counted(std::ssize(report.problems), "finding") + " on single runs: see What went wrong.";
-  return text;
+    lines.push_back(html::counted(std::ssize(report.problems), "finding") + " on single runs: see What went wrong.");
+  std::erase(lines, "");
+  return lines;
 }
 
 constexpr const char* kLegend =
@@ -271,8 +279,7 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
-         html::table(best_table(comparison)) + html::paragraph(kLegend, "facts") +
-         html::paragraph(cautions_of(report), "facts");
+         html::table(best_table(comparison)) + html::paragraph(kLegend, "facts") + html::list(cautions_of(report));
 }
 
 }  // namespace onebit::experiments

@@ -474,7 +474,8 @@ TEST_CASE("errors: a disk that becomes full keeps what was committed") {
   ONEBIT_SKIP_UNLESS(disk.mounted(), "tmpfs", "cannot mount a small tmpfs (not root?)");
   const Outcome run = run_onebit(disk.folder(), run_with({"--steps", "20000", "--log.flush", "0"}));
   check_line(run, kFailed, {"run.h5", "No space left"});
-  CHECK_THAT(run.out, Catch::Matchers::Contains("(see --dry-run)") && !Catch::Matchers::Contains("finished"));  // the plan
+  CHECK_THAT(run.out,
+             Catch::Matchers::Contains("(see --dry-run)") && !Catch::Matchers::Contains("finished"));  // the plan
   const Folder elsewhere;
   const Outcome shown = run_onebit(elsewhere, {"inspect", disk.folder() / "run.h5", "--json"});
   CHECK(shown.status == 0);
