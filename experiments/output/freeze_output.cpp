@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <sstream>
 
 #include "device/base/text.hpp"
 #include "experiments/output/cost_output.hpp"
+#include "experiments/output/screen.hpp"
 #include "optim/two_stage/variance_floor.hpp"
 
 namespace onebit::experiments {
@@ -119,17 +121,20 @@ std::string runs_text(const FreezeAnswer& answer) {
 }  // namespace
 
 void print_answer(const FreezeAnswer& answer, std::ostream& out) {
-  out << headline(answer) << "\n\n";
+  print_paragraph(out, headline(answer));
+  out << "\n";
   print_costs(answer, out);
-  print_savings(answer, out);
-  out << "\n" << measure_text(answer.judged.criterion, answer.reference) << "\n";
-  out << "seed " << answer.choosing << " tried freezes (step: cost): " << tried_text(answer) << "\n";
+  std::ostringstream after;
+  print_savings(answer, after);
+  after << "\n" << measure_text(answer.judged.criterion, answer.reference) << "\n";
+  after << "seed " << answer.choosing << " tried freezes (step: cost): " << tried_text(answer) << "\n";
   if (answer.freeze_step > 0) {
-    out << "judged by " << seeds_text(answer.judged.seeds) << "; both verdicts hold jointly with 95% confidence";
-    if (answer.looks > 1) out << ", corrected for " << answer.looks << " interim looks (Bonferroni)";
-    out << "\n";
+    after << "judged by " << seeds_text(answer.judged.seeds) << "; both verdicts hold jointly with 95% confidence";
+    if (answer.looks > 1) after << ", corrected for " << answer.looks << " interim looks (Bonferroni)";
+    after << "\n";
   }
-  out << power_text(answer) << "\n" << runs_text(answer) << "\n";
+  after << runs_text(answer) << "\n" << power_text(answer) << "\n";
+  print_paragraphs(out, after.str());
 }
 
 Json to_json(const FreezeAnswer& answer) {

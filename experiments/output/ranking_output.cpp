@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdio>
 #include <ostream>
+#include <sstream>
 
 #include "experiments/output/price_output.hpp"
+#include "experiments/output/screen.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -131,12 +133,14 @@ std::string answer_of(const Ranking& ranking) {
 }
 
 void print_ranking(const Ranking& ranking, std::ostream& out) {
-  out << cluster_text(ranking.cluster, ranking.nodes, ranking.width) << " (" << ranking.cluster.gpu << "), "
-      << ranking.workload << " (times: " << ranking.methods.front().price.basis << "), batch " << ranking.batch << " x "
-      << ranking.accumulation << "\n\n"
-      << answer_of(ranking) << "\n"
-      << dense_text(ranking.methods.front().price.dense.step) << "\n"
-      << (ranking.memory.fits() ? "" : "The model does not fit in a GPU's memory; see --step.sharding.\n") << "\n";
+  std::ostringstream before, after;
+  before << cluster_text(ranking.cluster, ranking.nodes, ranking.width) << " (" << ranking.cluster.gpu << "), "
+         << ranking.workload << " (times: " << ranking.methods.front().price.basis << "), batch " << ranking.batch
+         << " x " << ranking.accumulation << "\n\n"
+         << answer_of(ranking) << "\n"
+         << dense_text(ranking.methods.front().price.dense.step) << "\n"
+         << (ranking.memory.fits() ? "" : "The model does not fit in a GPU's memory; see --step.sharding.\n") << "\n";
+  print_paragraphs(out, before.str());
   Table table({"optimizer", "codec", "waits for", "samples/s", "speed-up", "range", "warmed up", "exchange", "coding",
                "faster if a link is"},
               3);
@@ -149,7 +153,8 @@ void print_ranking(const Ranking& ranking, std::ostream& out) {
                break_even_cell(method)});
   }
   table.print(out);
-  out << "\nspeed-up: over dense Adam, in the whole run; range: if the links take "
+  after
+      << "\nspeed-up: over dense Adam, in the whole run; range: if the links take "
       << percent_text(netmodel::uncertainty_of(ranking.cluster))
       << " more or less time, computing and coding the same\nwarmed up, exchange (what is not hidden), coding and the "
          "last "
@@ -157,13 +162,15 @@ void print_ranking(const Ranking& ranking, std::ostream& out) {
       << rate_text(ranking.cluster.nic.effective) << " here\n"
       << "memory of a GPU with dense Adam: " << memory_text(ranking.memory) << "\n";
   for (const RankedMethod& method : ranking.methods) {
-    if (!method.same.empty()) out << "the same as " << name_of(method) << ": " << join(method.same, ", ") << "\n";
+    if (!method.same.empty()) after << "the same as " << name_of(method) << ": " << join(method.same, ", ") << "\n";
   }
   for (const RankedMethod& method : ranking.methods) {
     if (method.schedule && method.schedule->assumed && method.compresses)
-      out << method.optimizer << ": a run of " << method.schedule->steps << " steps is assumed; --steps sets it\n";
+      after << method.optimizer << ": a run of " << method.schedule->steps << " steps is assumed; --steps sets it\n";
   }
-  for (const auto& [optimizer, reason] : ranking.refused) out << "not priced: " << optimizer << ": " << reason << "\n";
+  for (const auto& [optimizer, reason] : ranking.refused)
+    after << "not priced: " << optimizer << ": " << reason << "\n";
+  print_paragraphs(out, after.str());
 }
 
 Json to_json(const Ranking& ranking) {

@@ -103,4 +103,16 @@ void print_paragraph(std::ostream& out, const std::string& text, const Marked& m
   }
 }
 
+void print_paragraphs(std::ostream& out, const std::string& text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end == begin) {
+      out << "\n";
+    } else {
+      print_paragraph(out, text.substr(begin, end - begin));
+    }
+    begin = end + 1;
+  }
+}
+
 }  // namespace onebit::experiments

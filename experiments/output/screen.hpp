@@ -51,5 +51,7 @@ struct Marked {
 /// Prints a text, made printable(), in lines as wide as the stream; every line but the first is indented. The first
 /// occurrence of the marked word is coloured.
 void print_paragraph(std::ostream& out, const std::string& text, const Marked& marked = {});
+/// Prints each line of a text as such a paragraph.
+void print_paragraphs(std::ostream& out, const std::string& text);
 
 }  // namespace onebit::experiments

@@ -242,4 +242,12 @@ class NoLeakCheck {
   Variable options_;
 };
 
+/// Returns a page without its scripts.
+inline std::string without_scripts(std::string page) {
+  for (std::size_t begin = page.find("<script"); begin != page.npos; begin = page.find("<script", begin)) {
+    page.erase(begin, page.find("</script>", begin) + 9 - begin);
+  }
+  return page;
+}
+
 }  // namespace onebit::tests
