@@ -68,6 +68,8 @@ CASES = {
     "compare": ([], COMPARE, ["--resume"]),
     "replay": ([["replay", "trace.h5", "--optimizer", "adam", "-o", "params.h5"]],
                ["replay", "trace.h5", "--optimizer", "momentum-sgd", "-o", "params.h5", "--overwrite"], []),
+    "logged": ([], ["replay", "trace.h5", "--optimizer", "onebit-adam", "--freeze", "fixed:4", "--log", "log.h5",
+                    "--log.flush-every", "2", "--overwrite"], []),
     "text": ([RUN + ["--steps", "4"]], ["export", "run.h5", "--csv", "-o", "csv", "--overwrite"], []),
     "report": ([RUN + ["--steps", "4"]], ["report", "run.h5", "-o", "report.html", "--overwrite"], []),
 }

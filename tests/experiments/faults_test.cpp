@@ -56,8 +56,8 @@ TEST_CASE("faults: no call of a sweep or a comparison fails silently", "[once]")
 }
 
 TEST_CASE("faults: no call of a replay, an export or a report fails silently", "[once]") {
-  check_none_silent("replay,text,report", "write=EIO+kill+short,sync=EIO,rename=EIO+kill,read=EIO+short,open=EMFILE",
-                    4);
+  check_none_silent("replay,logged,text,report",
+                    "write=EIO+kill+short,sync=EIO,rename=EIO+kill,read=EIO+short,open=EMFILE", 4);
 }
 
 TEST_CASE("faults: what is killed at any moment continues with the same bits", "[once]") {
