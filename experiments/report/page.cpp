@@ -57,7 +57,7 @@ std::string verdicts_html(const analysis::Comparison& comparison) {
     body += html::heading(3, section.heading.empty() ? "Verdicts" : "Verdicts " + section.heading) +
             html::paragraph(section.rule + ".") + html::list(lines);
   }
-  return body + html::list(comparison.notes);
+  return body;
 }
 
 std::string arms_html(const Report& report) {

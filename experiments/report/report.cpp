@@ -62,14 +62,15 @@ std::string csv_number(double value) {
   return std::isfinite(value) ? shortest(value) : "";
 }
 
-/// Keeps the arms that have one of these names, or whose grid of learning rates has it. Throws ConfigError for a name
-/// that neither has.
+/// Keeps the arms that have one of these names; for a name that no arm has, those whose grid of learning rates has it.
+/// Throws ConfigError for a name that neither has.
 void keep(const std::vector<std::string>& names, std::vector<Arm>& arms) {
   if (names.empty()) return;
   const std::vector<analysis::RateGrid> grids = analysis::rate_grids(arms);
-  std::vector<std::string_view> known;
+  std::vector<std::string> own;
+  for (const Arm& arm : arms) own.push_back(arm.name);
+  std::vector<std::string_view> known(own.begin(), own.end());
   for (const analysis::RateGrid& grid : grids) known.push_back(grid.name);
-  for (const Arm& arm : arms) known.push_back(arm.name);
   std::vector<Arm> kept;
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end())
@@ -77,7 +78,8 @@ void keep(const std::vector<std::string>& names, std::vector<Arm>& arms) {
   }
   for (std::size_t a = 0; a < arms.size(); ++a) {
     const auto is_named = [&](const std::string& name) {
-      return name == arms[a].name || name == analysis::grid_with(grids, a).name;
+      const bool of_arm = std::ranges::find(own, name) != own.end();
+      return name == (of_arm ? own[a] : analysis::grid_with(grids, a).name);
     };
     if (std::ranges::any_of(names, is_named)) kept.push_back(std::move(arms[a]));
   }

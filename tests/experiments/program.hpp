@@ -242,10 +242,13 @@ class NoLeakCheck {
   Variable options_;
 };
 
-/// Returns a page without its scripts.
+/// Returns a page without its scripts and styles.
 inline std::string without_scripts(std::string page) {
-  for (std::size_t begin = page.find("<script"); begin != page.npos; begin = page.find("<script", begin)) {
-    page.erase(begin, page.find("</script>", begin) + 9 - begin);
+  for (const std::string element : {"script", "style"}) {
+    const std::string end = "</" + element + ">";
+    for (std::size_t begin = page.find("<" + element); begin != page.npos; begin = page.find("<" + element, begin)) {
+      page.erase(begin, page.find(end, begin) + end.size() - begin);
+    }
   }
   return page;
 }
