@@ -178,7 +178,7 @@ int sweep(const SweepOptions& given) {
   warn_of_idle_axes(options, asked);
   if (options.dry_run) return show_plan(session, options);
   const bool done = session.plans().empty();  // every point is checked before the folder is touched
-  if (given.resume) say(done ? "nothing to do in " + options.out : resumed_text(options));
+  if (given.resume) say(done && !given.retry_failed ? "nothing to do in " + options.out : resumed_text(options));
   const Shard shard = parse_shard(options.shard);
   if (shard.of_slurm) say("shard " + shard.text() + " from SLURM_PROCID and SLURM_NTASKS");
   tell_made_up_name(options, options.out);
@@ -188,7 +188,7 @@ int sweep(const SweepOptions& given) {
   const bool complete = session.run();
   const std::vector<PointResult> results = session.results();
   show_results(session, results, options);
-  return sweep_status(results, complete, options);
+  return sweep_status(results, complete, given);
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ Marked mark_of(analysis::Judgement judgement) {
 /// Returns "5.66x fewer bytes per worker".
 std::string bytes_difference(double baseline, double bytes) {
   if (bytes == baseline) return "the same bytes per worker";
+  if (baseline == 0 || bytes == 0) return bytes_text(bytes) + " per worker against " + bytes_text(baseline);
   const bool fewer = bytes < baseline;
   return ratio_text(fewer ? baseline / bytes : bytes / baseline) + (fewer ? " fewer" : " more") + " bytes per worker";
 }

@@ -63,9 +63,10 @@ std::vector<Look> looks_of(const analysis::Comparison& comparison, std::span<con
   std::vector<Look> looks(comparison.arms.size());
   for (std::size_t g = 0; g < comparison.grids.size(); ++g) {
     const analysis::RateGrid& grid = comparison.grids[g];
+    std::size_t others = 0;
     for (std::size_t i = 0; i < grid.arms.size(); ++i) {
-      const bool is_best = std::ranges::find(shown, comparison.arms[grid.arms[i]].name) != shown.end();
-      looks[grid.arms[i]] = {g, grid.best == i || grid.arms.size() == 1 ? 0 : i + 1, is_best};
+      const bool is_shown = std::ranges::find(shown, comparison.arms[grid.arms[i]].name) != shown.end();
+      looks[grid.arms[i]] = {g, i == grid.best.value_or(0) ? 0 : ++others, is_shown};
     }
   }
   return looks;

@@ -128,9 +128,9 @@ std::string shift_of(const Verdict& verdict) {
 std::string need_of(const Verdict& verdict) {
   constexpr Index too_many = 1000;
   const std::string difference = percent_text(verdict.visible);
-  if (verdict.seeds_needed > too_many) return "more seeds would hardly tell a difference of " + difference;
-  return "telling a difference of " + difference + " would take about " + std::to_string(verdict.seeds_needed) +
-         " seeds";
+  const std::string seeds = verdict.seeds_needed > too_many ? "more than " + std::to_string(too_many)
+                                                            : "about " + std::to_string(verdict.seeds_needed);
+  return seeds + " seeds would be needed to detect a difference of " + difference;
 }
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".
@@ -169,7 +169,7 @@ std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
   const ArmFigures &baseline = figures_of(comparison, verdict.baseline), &arm = figures_of(comparison, verdict.arm);
   std::vector<std::string> parts;
   const auto add = [&](double ratio, const std::string& above, const std::string& below) {
-    if (!std::isfinite(ratio) || std::abs(ratio - 1) < visible) return;
+    if (!std::isfinite(ratio) || ratio <= 0 || std::abs(ratio - 1) < visible) return;
     parts.push_back(ratio > 1 ? above : below);
     parts.back().replace(parts.back().find('#'), 1, number(ratio > 1 ? ratio : 1 / ratio, 3));
   };

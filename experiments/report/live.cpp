@@ -32,8 +32,10 @@ constexpr const char* kWatching = "<script>document.documentElement.dataset.watc
 }  // namespace
 
 analysis::Run LivePage::read(const std::string& path) {
-  const fs::file_time_type written = fs::last_write_time(path);
-  const std::uintmax_t size = fs::file_size(path);
+  std::error_code error;
+  const fs::file_time_type written = fs::last_write_time(path, error);
+  const std::uintmax_t size = error ? 0 : fs::file_size(path, error);
+  if (error) throw IoError("cannot read log: " + error.message(), path);
   const auto known = known_.find(path);
   if (known != known_.end() && known->second.written == written && known->second.size == size) return known->second.run;
   analysis::Run run = analysis::read_run(path);
@@ -70,12 +72,6 @@ Json LivePage::parts() {
   } catch (const Error& error) {
     return Json::object({{"title", "onebit watch"},
                          {"progress", std::string("Nothing to show yet: ") + error.what()},
-                         {"front", html::heading(1, "onebit watch")},
-                         {"map", ""},
-                         {"curves", Json::object({})}});
-  } catch (const fs::filesystem_error&) {  // a log that has just been replaced
-    return Json::object({{"title", "onebit watch"},
-                         {"progress", "A log was replaced while it was read."},
                          {"front", html::heading(1, "onebit watch")},
                          {"map", ""},
                          {"curves", Json::object({})}});

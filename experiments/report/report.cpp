@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <set>
 
 #include "device/base/csv.hpp"
 #include "device/base/error.hpp"
@@ -98,26 +99,39 @@ std::vector<std::string> shown_arms(const analysis::Comparison& comparison, cons
   return shown;
 }
 
-/// Drops the arms that are not shown. Their rates stay among those tried.
+/// Returns the names of the arms that --best keeps: those that are shown, and those that the verdicts on them name.
+std::set<std::string> names_at_best(const Report& report) {
+  std::set<std::string> names(report.shown.begin(), report.shown.end());
+  for (const analysis::Verdict& verdict : report.comparison.verdicts) names.insert({verdict.arm, verdict.baseline});
+  return names;
+}
+
+/// Returns a grid with those of its arms that are still there. Its rates stay among those tried of each arm.
+analysis::RateGrid remaining(const analysis::RateGrid& grid, const std::vector<std::string>& names_before,
+                             const std::vector<analysis::ArmFigures>& arms) {
+  analysis::RateGrid rest{.name = grid.name, .arms = {}, .rates = {}, .best = {}};
+  for (std::size_t i = 0; i < grid.arms.size(); ++i) {
+    const auto arm = std::ranges::find(arms, names_before[grid.arms[i]], &analysis::ArmFigures::name);
+    if (arm == arms.end()) continue;
+    if (grid.best == i) rest.best = rest.arms.size();
+    rest.arms.push_back(static_cast<std::size_t>(arm - arms.begin()));
+    rest.rates.push_back(grid.rates[i]);
+  }
+  return rest;
+}
+
+/// Drops the arms that are not at the best rate of their grid.
 void drop_others(Report& report) {
   analysis::Comparison& comparison = report.comparison;
-  std::vector<std::pair<std::string, analysis::RateGrid>> best;  // the name of each grid's best arm
-  for (const analysis::RateGrid& grid : comparison.grids) {
-    if (grid.best) best.push_back({comparison.arms[best_arm(grid)].name, {grid.name, {}, {grid.rates[*grid.best]}, 0}});
-  }
-  if (best.empty()) return;
-  const auto is_other = [&](const auto& arm) {
-    return std::ranges::find(report.shown, arm.name) == report.shown.end();
-  };
+  const std::set<std::string> kept = names_at_best(report);
+  std::vector<std::string> names;
+  for (const analysis::ArmFigures& arm : comparison.arms) names.push_back(arm.name);
+  const auto is_other = [&](const auto& arm) { return !kept.contains(arm.name); };
   std::erase_if(report.arms, is_other);
   std::erase_if(comparison.arms, is_other);
   comparison.other_rates.clear();
-  comparison.grids.clear();
-  for (auto& [name, grid] : best) {
-    const auto arm = std::ranges::find(comparison.arms, name, &analysis::ArmFigures::name);
-    grid.arms = {static_cast<std::size_t>(arm - comparison.arms.begin())};
-    comparison.grids.push_back(std::move(grid));
-  }
+  for (analysis::RateGrid& grid : comparison.grids) grid = remaining(grid, names, comparison.arms);
+  std::erase_if(comparison.grids, [](const analysis::RateGrid& grid) { return grid.arms.empty(); });
 }
 
 }  // namespace

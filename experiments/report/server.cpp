@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -20,7 +21,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestRequest = 8192;
-constexpr std::chrono::seconds kPatience{3};  ///< time that a client has for its request, and for taking the answer
+constexpr std::chrono::seconds kPatience{1};   ///< time that a client has for its request: others wait meanwhile
+constexpr std::chrono::seconds kPause{5};      ///< longest time in which a client takes nothing of the answer
+constexpr std::chrono::seconds kLongest{120};  ///< time that it has for the whole answer
 
 /// Waits until the socket can be read or written. Returns whether it can before the deadline.
 bool ready(int socket, short events, Clock::time_point deadline) {
@@ -44,10 +47,10 @@ std::optional<std::string> request_of(int client) {
 }
 
 void send_all(int client, const std::string& text) {
-  const Clock::time_point deadline = Clock::now() + kPatience;
+  const Clock::time_point end = Clock::now() + kLongest;
   std::size_t sent = 0;
   while (sent < text.size()) {
-    if (!ready(client, POLLOUT, deadline)) return;
+    if (!ready(client, POLLOUT, std::min(end, Clock::now() + kPause))) return;
     const ssize_t count = send(client, text.data() + sent, text.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno != EAGAIN && errno != EINTR) return;
     if (count > 0) sent += static_cast<std::size_t>(count);

@@ -46,7 +46,8 @@ void require_last_options(const sim::LogReader& log, const Settings& given) {
       throw ConfigError("the log does not tell which options were changed when the run was continued", log.path(),
                         "give the options of the run");
     }
-    for (const std::string& name : split(allowed, ',')) {
+    for (const std::string& typed : split(allowed, ',')) {
+      const std::string name = typed == "bits" ? typed : long_name(typed);
       if (name == "bits" || is_named(given, name)) continue;
       throw ConfigError("the run was continued with another " + name + ", which the log's header does not hold",
                         log.path(), "give --" + name + " and --resume.allow " + allowed);

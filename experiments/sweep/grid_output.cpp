@@ -182,11 +182,8 @@ std::string answer_of(const SweepGrid& grid, const std::string& folder) {
   const GridArm* next = next_arm(grid);
   if (next == nullptr) return text + ".";
   const double more = next->cells[*next->best].loss.mean / cell.loss.mean - 1;
-  text.append("; next is ")
-      .append(place_text(grid, *next))
-      .append(", ")
-      .append(number(100 * more, 3))
-      .append("% higher");
+  text.append("; next is ").append(place_text(grid, *next));
+  if (cell.loss.mean > 0) text.append(", ").append(number(100 * more, 3)).append("% higher");
   if (several) text.append(" ('onebit analyze ").append(folder).append("' judges it)");
   return text + ".";
 }

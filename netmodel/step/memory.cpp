@@ -11,7 +11,7 @@ MemoryEstimate memory_of(const Workload& workload, Index batch, bool compresses,
   };
   MemoryEstimate memory;
   memory.weights = held(2, Sharding::zero3);
-  if (!compresses && sharding == Sharding::zeropp) {
+  if (!compresses && sharding == Sharding::zeropp && fabric.nodes() > 1) {
     memory.weights += Bytes(2 * parameters / static_cast<double>(fabric.width()));
   }
   memory.gradients = held(2, Sharding::zero2);

@@ -9,7 +9,7 @@ namespace onebit::netmodel {
 /// weights and moments of 12 (Rajbhandari et al. 2020, section 3.1), error feedback, and the inputs of all layers
 /// (Workload::activations). Buffers, fragmentation and what a layer computes inside come on top.
 struct MemoryEstimate {
-  Bytes weights;  ///< with ZeRO++, those of the node's copy too
+  Bytes weights;  ///< with ZeRO++ on several nodes, those of the node's copy too
   Bytes gradients, optimizer;
   Bytes errors;       ///< errors of a worker and of its server's chunk, in float32; 0 if nothing is compressed
   Bytes activations;  ///< 0: not known

@@ -79,14 +79,17 @@ Bytes fused_codec_bytes(const StepTraffic& step, double share) {
 /// Bytes per element of ZeRO++'s weights (int8) and gradients (int4). The scales of their blocks are left out.
 constexpr double kInt8 = 1, kInt4 = 0.5;
 
-/// Memory that ZeRO++ touches per element and micro-batch: each GPU encodes its share of the weights, decodes all of
-/// them and keeps its share of the node's copy; it encodes its gradients, decodes and adds those of its node, encodes
-/// the sum of its share, and decodes and adds those of the other nodes.
+/// Memory that ZeRO++ touches per element and micro-batch. Each GPU encodes its share of the weights, decodes all of
+/// them and keeps its share of the node's copy. It encodes its gradients, decodes and adds those of its node; it
+/// encodes the sum of its share, and decodes and adds those of the other nodes. Hops to nobody take nothing.
 double zeropp_bytes(double type, const Fabric& fabric) {
   const double width = as_double(fabric.width()), ranks = as_double(fabric.ranks());
-  const double weights = (type + kInt8) / ranks + (kInt8 + type) + type / width;
-  const double gradients = (type + kInt4) + (kInt4 + type / width) + (type + kInt4) / width + (kInt4 + type / ranks);
-  return weights + gradients;
+  if (ranks == 1) return 0;
+  double bytes = (type + kInt8) / ranks + (kInt8 + type);
+  if (fabric.nodes() > 1) bytes += type / width;
+  if (fabric.width() > 1) bytes += (type + kInt4) + (kInt4 + type / width);
+  if (fabric.nodes() > 1) bytes += (type + kInt4) / width + (kInt4 / width + type / ranks);
+  return bytes;
 }
 
 double micro_batches(const ComputeTimes& compute) {

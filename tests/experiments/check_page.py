@@ -167,9 +167,12 @@ def status_of(address):
         return error.code
 
 
-def check_watch(program, folder):
-    driver, errors, before = browser(), [], files_of(folder)
-    server = subprocess.Popen([program, "watch", str(folder)], stdout=subprocess.PIPE, text=True)
+def check_watch(program, logs):
+    driver, errors = browser(), []
+    folder, later = pathlib.Path("watched"), sorted(logs.glob("*.h5"))
+    folder.mkdir()
+    shutil.copy(later[0], folder)
+    server = subprocess.Popen([program, "watch", str(folder), "missing.h5"], stdout=subprocess.PIPE, text=True)
     try:
         address = server.stdout.readline().strip()
         if not re.fullmatch(r"http://127\.0\.0\.1:\d+/[0-9a-f]{32}/", address):
@@ -183,8 +186,18 @@ def check_watch(program, folder):
             if driver.execute_script("return Number(document.documentElement.dataset.updates || 0)") > 0:
                 break
             time.sleep(0.1)
-        if Chart(driver).lines() == 0 or "runs finished" not in driver.find_element("id", "status").text:
+        if Chart(driver).lines() == 0 or "finished" not in driver.find_element("id", "status").text:
             errors.append("the page shows no curves or no progress")
+        first = Chart(driver).lines()
+        for log in later[1:]:
+            shutil.copy(log, folder)
+        before = files_of(folder)
+        for _ in range(200):
+            if Chart(driver).lines() > first:
+                break
+            time.sleep(0.1)
+        if Chart(driver).lines() <= first:
+            errors.append("the page does not grow with its folder")
         errors += console(driver)
         server.send_signal(signal.SIGINT)
         if server.wait(timeout=20) != 0:

@@ -123,6 +123,9 @@ TEST_CASE("report: a title, some arms, the best rates, one JSON object") {
   CHECK_THAT(page, Contains("<h1>A &amp; B</h1>") && Contains("2 arms, 4 runs") && !Contains("mad-1.h5"));
   REQUIRE(report(folder, {"--best", "--overwrite"}).status == 0);
   CHECK_THAT(read_file(folder / "report.html"), Contains("2 arms, 4 runs"));
+  // Arms that the verdicts name stay, even if they are at no best rate.
+  REQUIRE(report(folder, {"--best", "--baseline", "onebit", "--overwrite"}).status == 0);
+  CHECK_THAT(read_file(folder / "report.html"), Contains("3 arms, 6 runs"));
   const Outcome json = run_onebit(folder, {"report", "arms", "--json"});
   CAPTURE(json.err);
   CHECK(json.status == 0);

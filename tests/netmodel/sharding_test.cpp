@@ -64,8 +64,12 @@ TEST_CASE("sharding: ZeRO++ gathers int8 weights between nodes, and its gradient
                            scoped(Collective::all_to_all, 0.5 * kParameters, Scope::local) +
                            scoped(Collective::all_to_all, 0.5 * kParameters / 8, Scope::rail);
   CHECK(estimate.all_communication.value == Approx(4 * per_batch));
-  // Per element: 3/32 + 3 + 2/8 for the weights, 2.5 + (0.5 + 2/8) + 2.5/8 + (0.5 + 2/32) for the gradients
-  CHECK(estimate.codec.value == Approx(4 * 7.46875 * kParameters / 2.6e12));
+  // Per element: 3/32 + 3 + 2/8 for the weights, 2.5 + (0.5 + 2/8) + 2.5/8 + (0.5/8 + 2/32) for the gradients
+  CHECK(estimate.codec.value == Approx(4 * 7.03125 * kParameters / 2.6e12));
+  // On one node there is no copy and no second hop: 3/8 + 3 and 2.5 + (0.5 + 2/8)
+  const Fabric node(find_cluster("dgx-h100"), 8), one(find_cluster("dgx-h100"), 1);
+  CHECK(step(node, Sharding::zeropp, Overlap::none).codec.value == Approx(4 * 6.625 * kParameters / 2.6e12));
+  CHECK(step(one, Sharding::zeropp, Overlap::none).codec.value == 0);
   CHECK(estimate.optimizer.value == Approx(0.0005));
   // What leaves a node: with ZeRO-3 three times 2 bytes of each element but those of its own, on one eighth of which
   // each rail sends; with ZeRO++ int8 weights once, and int4 gradients once
@@ -117,6 +121,8 @@ TEST_CASE("sharding: the memory of a GPU falls by stage, and with error feedback
   CHECK(total(Sharding::zero2) == Approx(2e9 + 0.875e9 + 3e9));
   CHECK(total(Sharding::zero3) == Approx(1e9 + 3e9));
   CHECK(total(Sharding::zeropp) == Approx(1e9 + 2e9 / 8 + 3e9));
+  CHECK(memory_of(workload, 10, false, Fabric(cluster, 8), Sharding::zeropp).total() ==
+        memory_of(workload, 10, false, Fabric(cluster, 8), Sharding::zero3).total());
   CHECK(total(Sharding::zeropp, true) == Approx(16e9 + 4e9 + 0.25e9 + 3e9));
   CHECK(total(Sharding::zero3, true) == Approx(16e9 + 4e9 + 0.25e9 + 3e9));
   CHECK(memory_of(workload, 10, false, fabric, Sharding::none).fits());

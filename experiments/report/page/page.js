@@ -10,11 +10,11 @@
   // Okabe and Ito's palette, whose black becomes light in the dark
   const light = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333"];
   const dark = ["#56B4E9", "#FF8A3C", "#2FD3A2", "#E6A3C8", "#F5C242", "#9AD1F5", "#DDDDDD"];
-  const dashes = [null, [7, 3], [2, 2]];
+  const dashes = [null, [7, 3], [2, 2], [9, 3, 2, 3]];
   const element = (id) => document.getElementById(id);
   // shown and chosen hold names of arms: those that are drawn, and those whose box the reader has touched
   const state = {axis: null, shown: new Set(), chosen: new Set(), seeds: false, logX: false, logY: false, end: false};
-  let graph = null;
+  let graph = null, zoomed = false;  // zoomed: by the reader
 
   const isDark = () => root.dataset.theme === "dark" ||
     (root.dataset.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -33,17 +33,34 @@
 
   // ---- lines: one for each arm, or one for each of its runs
   const linesOf = (arm) => {
-    if (!state.seeds) return [{arm, name: arm.name, x: arm.x[state.axis], y: arm.mean, half: arm.half}];
-    return arm.runs.map((run) => ({arm, name: `${arm.name}, seed ${run.seed}`, x: run.x[state.axis], y: run.loss}));
+    if (!state.seeds) return [lineOf(arm, arm.name, arm.x[state.axis], arm.mean, arm.half)];
+    return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x[state.axis], run.loss, null));
+  };
+  // Leaves out evaluations without a finite loss.
+  const lineOf = (arm, name, x, y, half) => {
+    const finite = y.map((_, i) => i).filter((i) => y[i] !== null && x[i] !== null);
+    const of = (values) => values && finite.map((i) => values[i]);
+    return {arm, name, x: of(x), y: of(y), half: of(half)};
   };
   const usable = (x, y) => (!state.logX || x > 0) && (!state.logY || y > 0);
 
+  // Many lines with places of their own are moved to 2,000 common ones, or the table would be too large.
+  const placesOf = (lines) => {
+    const most = 2000, all = new Set(lines.flatMap((line) => line.x).filter((x) => !state.logX || x > 0));
+    if (all.size <= most) return (x) => x;
+    const [to, back] = state.logX ? [Math.log, Math.exp] : [(x) => x, (x) => x];
+    let low = Infinity, high = -Infinity;
+    all.forEach((x) => { low = Math.min(low, to(x)); high = Math.max(high, to(x)); });
+    const step = (high - low) / most;
+    return (x) => (state.logX && x <= 0 ? x : back(low + Math.round((to(x) - low) / step) * step));
+  };
+
   // dygraphs wants one table with a column for each line
   const tableOf = (lines) => {
-    const rows = new Map();
-    lines.forEach((line, column) => line.x.forEach((x, i) => {
-      const y = line.y[i];
-      if (y === null || !usable(x, y)) return;
+    const rows = new Map(), place = placesOf(lines);
+    lines.forEach((line, column) => line.x.forEach((exact, i) => {
+      const y = line.y[i], x = place(exact);
+      if (!usable(x, y)) return;
       if (!rows.has(x)) rows.set(x, new Array(lines.length).fill(null));
       const half = line.half ? line.half[i] : null;
       const low = half === null ? y : y - half, high = half === null ? y : y + half;
@@ -60,7 +77,7 @@
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity;
     used.forEach((line, l) => line.x.forEach((x, i) => {
       const y = line.y[i];
-      if (y === null || !usable(x, y) || (state.end && x < ends[l] / 2)) return;
+      if (!usable(x, y) || (state.end && x < ends[l] / 2)) return;
       least = Math.min(least, y);
       most = Math.max(most, y);
       first = Math.min(first, x);
@@ -90,7 +107,8 @@
   };
 
   const draw = (keepZoom = false) => {
-    const zoom = keepZoom && graph && graph.isZoomed() ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : null;
+    const zoom = keepZoom && zoomed && graph ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : null;
+    zoomed = zoom !== null;
     const lines = data.arms.filter((arm) => state.shown.has(arm.name)).flatMap(linesOf).filter((line) => line.x.length > 0);
     const table = tableOf(lines), box = element("chart-box");
     if (graph) graph.destroy();
@@ -109,7 +127,11 @@
       labels: ["x", ...lines.map((line) => line.name)], series, customBars: !state.seeds, fillAlpha: 0.14,
       connectSeparatedPoints: true, legend: "always", labelsDiv: element("chart-legend"), legendFormatter: legend,
       labelsKMB: false, logscale: state.logY, valueRange: range.y, dateWindow: range.x,
-      xlabel: data.axes[state.axis].label, ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
+      zoomCallback: () => {
+        zoomed = graph.isZoomed();
+        if (!zoomed) setTimeout(() => draw());
+      },
+      xlabel: escaped(data.axes[state.axis].label), ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
       highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4,
       axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText, axisLabelWidth: 72},
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56}},
@@ -142,7 +164,7 @@
       draw();
     };
     swatch.className = "swatch";
-    swatch.style.setProperty("--dashes", ["solid", "dashed", "dotted"][arm.dash % 3]);
+    swatch.style.setProperty("--dashes", ["solid", "dashed", "dotted", "double"][arm.dash % dashes.length]);
     swatch.style.setProperty("--light", light[arm.colour % light.length]);
     swatch.style.setProperty("--dark", dark[arm.colour % dark.length]);
     name.textContent = arm.name + (arm.diverged > 0 ? ` (${arm.diverged} of ${arm.runs.length} diverged)` : "");
