@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "device/comm/process_group.hpp"
+
 namespace onebit::experiments {
 namespace {
 
@@ -23,7 +25,8 @@ bool has_colours(int stream) {
   const char* refused = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   const bool plain = terminal == nullptr || std::string_view(terminal) == "dumb";
-  return (refused == nullptr || *refused == '\0') && !plain && isatty(stream) == 1;
+  const bool passed_on = device::mpi_environment().size > 1;  // mpirun gives ranks a terminal of its own
+  return (refused == nullptr || *refused == '\0') && !plain && !passed_on && isatty(stream) == 1;
 }
 
 }  // namespace onebit::experiments

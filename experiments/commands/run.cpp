@@ -148,10 +148,6 @@ int run(const Options& options) {
   if (!options.output.resume || options.out.empty()) return train(options, {});
   const bool weights_given = !options.output.weights_out.empty();
   const FromLog from_log = agreed_from_log(options.out, options.run.settings, weights_given);
-  if (!from_log.weights_out.empty() && std::filesystem::exists(from_log.weights_out)) {
-    throw ConfigError("the file for the weights that the log names exists", from_log.weights_out,
-                      "give --weights-out FILE: this one to replace it, or another");
-  }
   Options whole = options;
   if (!weights_given) whole.output.weights_out = from_log.weights_out;
   return train(whole, from_log);

@@ -133,6 +133,11 @@ FromLog taken_from_log(const std::string& log, const Settings& given, bool weigh
   }
   const bool over = reader.status() == sim::RunStatus::finished || reader.status() == sim::RunStatus::diverged;
   if (!over && !weights_given) from_log.weights_out = weights_out_of(reader.header());
+  // A run that was stopped has written them; one that was killed has not, so they would be those of another run.
+  if (reader.status() != sim::RunStatus::stopped && std::filesystem::exists(from_log.weights_out)) {
+    throw ConfigError("the file for the weights that the log names exists", from_log.weights_out,
+                      "give --weights-out FILE: this one to replace it, or another");
+  }
   if (from_log.empty() || !can_be_made(joined(from_log, given))) return {};
   if (!over || !given.empty()) require_last_options(reader, given);
   return from_log;

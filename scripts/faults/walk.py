@@ -47,8 +47,9 @@ COMPARE = ["compare"] + MODEL + ["--steps", "6", "--freeze", "fixed:3", "--arm",
                                  "b:optimizer=onebit-adam", "-o", "compared"]
 
 
-# Files of a sweep that tell how it went, and are no results.
-WORKING = re.compile(r"sweep/(index.*|lock-.*|[0-9a-f]*\.(out|failed))$")
+# Files of a sweep that tell how it went, and are no results. A point's options depend on whether an earlier attempt has
+# begun its log, whose header has those that it was trained with.
+WORKING = re.compile(r"sweep/(index.*|lock-.*|[0-9a-f]*\.(out|failed|ini))$")
 
 
 def write_trace(path):

@@ -58,6 +58,17 @@ TEST_CASE("resume: without other options a run goes on with those of its log, an
   CHECK(weights(folder / "w.h5") == weights(alone / "w.h5"));
 }
 
+TEST_CASE("resume: with the log's options, no weights are replaced that the run cannot have written") {
+  const Folder folder;
+  killed_at(folder, "checkpoint.named:2", checkpointing({"--weights-out", "w.h5"}));
+  write_file(folder / "w.h5", "of another run");
+  const Outcome run = run_onebit(folder, kBare);
+  CHECK(run.status == 2);
+  CHECK_THAT(run.err, Contains("the file for the weights that the log names exists (w.h5)"));
+  CHECK(read_file(folder / "w.h5") == "of another run");
+  CHECK(run_onebit(folder, joined(kBare, {"--weights-out", "w.h5"})).status == 0);
+}
+
 TEST_CASE("resume: with the log's options a finished or diverged run has nothing left to do") {
   const Folder folder;
   REQUIRE(run_onebit(folder, checkpointing({"--weights-out", "w.h5"})).status == 0);

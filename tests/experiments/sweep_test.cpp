@@ -72,13 +72,14 @@ Arguments endless(const Arguments& more = {}) {
                                   more));
 }
 
-/// Starts the sweep repeatedly, and ends it by a signal after a few more points each time; then lets it finish. Returns
-/// how often it was interrupted.
+/// Starts the sweep repeatedly, and ends it by a signal after a few more points each time, all in the first third of
+/// its points, so that it does not end before the signal comes; then lets it finish. Returns how often it was
+/// interrupted.
 Index play_interrupted(const Folder& folder, const Arguments& sweep, const std::vector<int>& signals, Index points) {
   Index interrupted = 0;
   for (std::size_t i = 0; i < signals.size(); ++i) {
     Process process(folder / "", onebit_command(sweep));
-    const Index until = points * static_cast<Index>(i + 1) / static_cast<Index>(signals.size() + 1);
+    const Index until = points * static_cast<Index>(i + 1) / static_cast<Index>(3 * signals.size());
     process.poll([&] { return static_cast<Index>(logs(folder, "out").size()) >= until; });
     process.send(signals[i]);
     const Outcome end = process.finish();
