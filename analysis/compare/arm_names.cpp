@@ -100,13 +100,17 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   return names;
 }
 
+bool value_before(const std::string& a, const std::string& b) {
+  const double x = number_in(a), y = number_in(b);
+  if (std::isnan(x) != std::isnan(y)) return std::isnan(y);
+  return std::isnan(x) || x == y ? a < b : x < y;
+}
+
 bool options_before(const Options& a, const Options& b) {
   for (const std::string& option : options_in(std::vector{a, b})) {
     const std::string left = value_in(a, option), right = value_in(b, option);
     if (left == right) continue;
-    const double x = number_in(left), y = number_in(right);
-    if (std::isnan(x) != std::isnan(y)) return std::isnan(y);
-    return std::isnan(x) || x == y ? left < right : x < y;
+    return value_before(left, right);
   }
   return false;
 }

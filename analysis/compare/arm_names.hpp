@@ -15,6 +15,9 @@ namespace onebit::analysis {
 /// optimizer, or "run".
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
+/// Orders values of an option: numbers by size and before words.
+bool value_before(const std::string& a, const std::string& b);
+
 /// Whether configuration a comes before b: by the values of their options, the optimizer first, its learning rate
 /// second. Numbers are ordered by size and come before other values.
 bool options_before(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b);

@@ -22,12 +22,6 @@ std::string percent(double share) {
   return (std::abs(value) < 999.5 ? figure(value, 3) : figure(std::round(value), 15)) + "%";
 }
 
-/// Formats a level as 95%, 98.3%, 99.995%: with as many digits as its distance from 100% needs.
-std::string level_text(double level) {
-  const double left = std::strtod(figure(100 * (1 - level), 2).c_str(), nullptr);
-  return figure(100 - left, 8) + "%";
-}
-
 std::string numbers_text(const std::vector<std::uint32_t>& seeds) {
   std::vector<std::string> words;
   for (std::uint32_t seed : seeds) words.push_back(std::to_string(seed));
@@ -62,12 +56,6 @@ void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
     others.push_back(other->summary.final_loss);
   }
   verdict.difference = paired_difference(losses, others, verdict.criterion.level_of_each());
-}
-
-/// Returns "final loss 2.1% lower".
-std::string shift_text(double shift) {
-  if (shift == 0) return "the same final loss";
-  return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
 }
 
 std::string evidence(const Verdict& verdict) {
@@ -200,6 +188,16 @@ void conclude(Verdict& verdict) {
 }
 
 }  // namespace
+
+std::string level_text(double level) {
+  const double left = std::strtod(figure(100 * (1 - level), 2).c_str(), nullptr);
+  return figure(100 - left, 8) + "%";
+}
+
+std::string shift_text(double shift) {
+  if (shift == 0) return "the same final loss";
+  return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
+}
 
 std::string_view name(Judgement judgement) {
   constexpr std::string_view names[] = {

@@ -77,6 +77,12 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
 /// Returns the number of comparisons and their criterion: "3 comparisons, each judged by its 98.3% interval (...)".
 std::string text_of(const Criterion& criterion);
 
+/// Returns "final loss 2.1% lower".
+std::string shift_text(double shift);
+
+/// Formats a level as 95%, 98.3%, 99.995%: with as many digits as its distance from 100% needs.
+std::string level_text(double level);
+
 /// Returns "seed 3 diverged: ... (out/adam-3.h5)" for every run that did not finish.
 std::vector<std::string> unfinished_lines(const Arm& arm);
 

@@ -79,6 +79,17 @@ std::string percent_text(double share) {
   return std::isfinite(share) ? number(100 * share) + "%" : "-";
 }
 
+std::string in_quotes(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string shell_word(const std::string& word) {
+  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,=@%";
+  return word.empty() || word.find_first_not_of(plain) != std::string::npos ? in_quotes(word) : word;
+}
+
 std::string bytes_text(double bytes) {
   constexpr std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
   if (!std::isfinite(bytes)) return "-";

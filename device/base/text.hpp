@@ -27,6 +27,12 @@ std::string percent_text(double share);
 /// Bytes as "12.3 kB" or "4.56 MB", in powers of 1000; "-" if not finite.
 std::string bytes_text(double bytes);
 
+/// A text in quotes for a shell: 'it'\''s'.
+std::string in_quotes(const std::string& text);
+
+/// A word for a shell, in quotes if it needs them.
+std::string shell_word(const std::string& word);
+
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
 

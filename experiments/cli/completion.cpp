@@ -19,13 +19,6 @@ struct Item {
 };
 using Items = std::vector<Item>;
 
-/// Returns the names of an option as they are typed: with dashes, the short one included.
-std::vector<std::string> spellings(const OwnOption& option) {
-  std::vector<std::string> names = {"--" + option.name};
-  if (!option.alias.empty()) names.push_back((option.alias.size() == 1 ? "-" : "--") + option.alias);
-  return names;
-}
-
 Items items_of(const OptionGroup& group) {
   Items items;
   for (const OwnOption& option : group.options) {
@@ -94,13 +87,6 @@ Completion completion_of(std::span<const Command> all) {
     completion.words[name] = join(std::vector<std::string>(set.begin(), set.end()), " ");
   }
   return completion;
-}
-
-/// Quotes a text for either shell.
-std::string in_quotes(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 /// Returns an item of zsh's _describe: NAME:TEXT.

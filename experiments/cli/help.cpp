@@ -4,25 +4,12 @@
 #include <sstream>
 
 #include "experiments/cli/option_table.hpp"
+#include "experiments/output/screen.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 constexpr std::size_t kWidth = 80, kIndent = 2, kWidestName = 24;
-
-/// Returns the lines of a text that is at most `width` columns wide. A longer word has a line of its own.
-std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
-  std::vector<std::string> lines;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (lines.empty() || lines.back().size() + 1 + word.size() > width) {
-      lines.push_back(word);
-    } else {
-      lines.back().append(" ").append(word);
-    }
-  }
-  return lines;
-}
 
 /// Names and their explanations in two columns.
 using Entries = std::vector<std::pair<std::string, std::string>>;
@@ -37,7 +24,7 @@ void print(const Entries& entries, std::ostream& out) {
   for (const auto& [name, text] : entries) {
     out << std::string(kIndent, ' ') << name;
     std::size_t at = kIndent + name.size();
-    for (const std::string& line : wrapped(text, kWidth - begin)) {
+    for (const std::string& line : wrapped(text, static_cast<Index>(kWidth - begin))) {
       if (at + 2 > begin) {
         out << "\n";
         at = 0;

@@ -152,10 +152,16 @@ std::vector<OptionGroup> groups_of(const Command& command) {
   return groups;
 }
 
+std::vector<std::string> spellings(const OwnOption& option) {
+  std::vector<std::string> names = {"--" + option.name};
+  if (!option.alias.empty()) names.push_back((option.alias.size() == 1 ? "-" : "--") + option.alias);
+  return names;
+}
+
 std::string typed_name(const OwnOption& option) {
-  const std::string name = "--" + option.name;
-  if (option.alias.empty()) return name;
-  return (option.alias.size() == 1 ? "-" : "--") + option.alias + ", " + name;
+  std::vector<std::string> names = spellings(option);
+  std::ranges::reverse(names);
+  return join(names, ", ");
 }
 
 std::string advice_on(const std::string& unknown, const Command& command) {

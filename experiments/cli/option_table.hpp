@@ -34,6 +34,9 @@ std::vector<OwnOption> options_of(const Command& command);
 /// Returns the same options under their headings.
 std::vector<OptionGroup> groups_of(const Command& command);
 
+/// Returns the names of an option as they are typed: with dashes, the long one first.
+std::vector<std::string> spellings(const OwnOption& option);
+
 /// Returns an option as it is typed, without its value: "-o, --out" or "--lr, --optimizer.lr".
 std::string typed_name(const OwnOption& option);
 

@@ -8,7 +8,6 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "device/comm/process_group.hpp"
-#include "experiments/study/unfinished.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -54,9 +53,9 @@ void check_folder_of(const std::string& path) {
 std::string command_again(const CommandInput& input, const std::string& out, const std::string& flag) {
   std::string text = "onebit";
   for (const std::string& word : input.words) {
-    if (word != "--overwrite" && word != flag) text.append(" ").append(quoted(word));
+    if (word != "--overwrite" && word != flag) text.append(" ").append(shell_word(word));
   }
-  if (input.made_up_name) text.append(" -o ").append(quoted(out));
+  if (input.made_up_name) text.append(" -o ").append(shell_word(out));
   return flag.empty() ? text : text.append(" ").append(flag);
 }
 

@@ -97,10 +97,8 @@ std::string difference_text(const analysis::Comparison& comparison, const analys
   const auto bytes = [&](const std::string& name) {
     return std::ranges::find(comparison.arms, name, &ArmFigures::name)->bytes.mean;
   };
-  const double shift = verdict.difference.relative.mean;
-  std::string text = verdict.arm + " against " + verdict.baseline + " with one seed: ";
-  text += shift == 0 ? "the same final loss"
-                     : "final loss " + number(100 * std::abs(shift), 3) + "% " + (shift < 0 ? "lower" : "higher");
+  std::string text = verdict.arm + " against " + verdict.baseline +
+                     " with one seed: " + analysis::shift_text(verdict.difference.relative.mean);
   text.append(", ").append(bytes_difference(bytes(verdict.baseline), bytes(verdict.arm)));
   return text + "; more --seeds would judge it";
 }

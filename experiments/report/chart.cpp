@@ -30,18 +30,13 @@ Json numbers(const std::vector<std::size_t>& indices, const Value& value) {
   return Json::array(items);
 }
 
+std::string_view kind_of(analysis::Axis axis) {
+  constexpr std::string_view kinds[] = {"steps", "samples", "bytes", "seconds"};
+  return kinds[static_cast<std::size_t>(axis)];
+}
+
 Json axis_json(const LossCurve& curve) {
-  switch (curve.axis) {
-    case analysis::Axis::steps:
-      return Json::object({{"kind", "steps"}, {"label", "step"}});
-    case analysis::Axis::samples:
-      return Json::object({{"kind", "samples"}, {"label", "training samples"}});
-    case analysis::Axis::bytes:
-      return Json::object({{"kind", "bytes"}, {"label", "bytes sent per worker"}});
-    case analysis::Axis::seconds:
-      break;
-  }
-  return Json::object({{"kind", "seconds"}, {"label", "estimated seconds on " + curve.cluster}});
+  return Json::object({{"kind", std::string(kind_of(curve.axis))}, {"label", axis_label(curve)}});
 }
 
 Json run_json(const analysis::RunCurve& run) {
@@ -84,7 +79,7 @@ Json arm_json(const ArmFigures& arm, const Look& look) {
                        {"best", Json::boolean(look.best)},
                        {"colour", static_cast<long>(look.colour)},
                        {"dash", static_cast<long>(look.dash)},
-                       {"calm", Json::boolean(arm.finished > 0 && !rose(arm))},
+                       {"calm", Json::boolean(sets_range(arm))},
                        {"diverged", arm.diverged},
                        {"mean", numbers(points, [&](std::size_t i) { return shown[i].loss.mean; })},
                        {"half", numbers(points, [&](std::size_t i) { return shown[i].loss.half_width; })},
@@ -145,6 +140,24 @@ std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
 bool rose(const ArmFigures& arm) {
   const std::vector<LossCurve::Point>& points = arm.curves.front().points;
   return !points.empty() && arm.final_loss.mean > points.front().loss.mean;
+}
+
+bool sets_range(const ArmFigures& arm) {
+  return arm.finished > 0 && !rose(arm);
+}
+
+std::string axis_label(const LossCurve& curve) {
+  switch (curve.axis) {
+    case analysis::Axis::steps:
+      return "step";
+    case analysis::Axis::samples:
+      return "training samples";
+    case analysis::Axis::bytes:
+      return "bytes sent per worker";
+    case analysis::Axis::seconds:
+      break;
+  }
+  return "estimated seconds on " + curve.cluster;
 }
 
 Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown) {

@@ -16,6 +16,12 @@ std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 /// Whether an arm ended above the loss at which it started.
 bool rose(const analysis::ArmFigures& arm);
 
+/// Whether an arm sets the range of a chart's axes: a run of it finished, and it did not rise.
+bool sets_range(const analysis::ArmFigures& arm);
+
+/// Returns the label of a curve's x axis.
+std::string axis_label(const analysis::LossCurve& curve);
+
 /// Returns the data of the chart, as a JSON object: loss of every arm and run against steps, samples, bytes and the
 /// seconds on each cluster. Long curves are thinned. shown: the arms that the chart shows at first.
 Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown);

@@ -14,7 +14,7 @@ namespace {
 
 analysis::Curve curve_of(const analysis::ArmFigures& arm, const analysis::LossCurve& curve) {
   const std::string diverged = arm.diverged > 0 ? " (" + std::to_string(arm.diverged) + " diverged)" : "";
-  analysis::Curve result{.label = arm.name + diverged, .x = {}, .y = {}, .sets_range = arm.finished > 0 && !rose(arm)};
+  analysis::Curve result{.label = arm.name + diverged, .x = {}, .y = {}, .sets_range = sets_range(arm)};
   for (const analysis::LossCurve::Point& point : curve.points) {
     result.x.push_back(point.x);
     result.y.push_back(point.loss.mean);
@@ -27,22 +27,19 @@ analysis::Curve curve_of(const analysis::ArmFigures& arm, const analysis::LossCu
 Figure empty_loss_figure(const analysis::LossCurve& curve) {
   const char* const band = "Mean over the seeds; the band is the 95% interval (Student's t).";
   Figure figure{.name = "loss-steps", .caption = band};
-  figure.plot = {.title = "Evaluated loss", .x_label = "step", .y_label = "evaluated loss", .curves = {}};
+  figure.plot = {.title = "Evaluated loss", .x_label = axis_label(curve), .y_label = "evaluated loss", .curves = {}};
   switch (curve.axis) {
     case analysis::Axis::steps:
       break;
     case analysis::Axis::samples:
       figure.name = "loss-samples";
-      figure.plot.x_label = "training samples";
       break;
     case analysis::Axis::bytes:
       figure.name = "loss-bytes";
-      figure.plot.x_label = "bytes sent per worker";
       figure.plot.log_x = true;
       break;
     case analysis::Axis::seconds:
       figure.name = "loss-time-" + curve.cluster;
-      figure.plot.x_label = "estimated seconds on " + curve.cluster;
       break;
   }
   return figure;

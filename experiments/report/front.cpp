@@ -1,6 +1,7 @@
 #include "experiments/report/front.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -114,14 +115,13 @@ std::string question_of(const Comparison& comparison) {
          (one ? "does it send?" : "do they send?");
 }
 
-/// Returns "8.7% lower (97.5% interval -18.9% to +1.5%, 3 seeds)".
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to +1.5%, 3 seeds)".
 std::string shift_of(const Verdict& verdict) {
   const analysis::Interval& shift = verdict.difference.relative;
   const auto with_sign = [](double share) { return (share < 0 ? "" : "+") + number(100 * share, 3) + "%"; };
-  return number(100 * std::abs(shift.mean), 3) + "% " + (shift.mean < 0 ? "lower" : "higher") + " (" +
-         number(100 * verdict.criterion.level_of_each(), 3) + "% interval " + with_sign(shift.mean - shift.half_width) +
-         " to " + with_sign(shift.mean + shift.half_width) + ", " + html::counted(verdict.difference.pairs, "seed") +
-         ")";
+  return analysis::shift_text(shift.mean) + " (" + analysis::level_text(verdict.criterion.level_of_each()) +
+         " interval " + with_sign(shift.mean - shift.half_width) + " to " + with_sign(shift.mean + shift.half_width) +
+         ", " + html::counted(verdict.difference.pairs, "seed") + ")";
 }
 
 /// Returns how many seeds would decide.
@@ -159,7 +159,9 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
 std::string evidence_text(const Verdict& verdict) {
   if (!std::isfinite(verdict.difference.relative.half_width)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
-  return "Final loss " + shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
+  std::string text = shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
 }
 
 /// Returns a sentence on the bytes of a verdict's arm and its time on the first cluster, compared with its baseline;

@@ -58,7 +58,7 @@ std::string LivePage::progress_of(const analysis::LogSet& logs) const {
   return text + "; " + html::counted(steps, "step") + " so far.";
 }
 
-Json LivePage::parts() {
+std::string LivePage::update() {
   try {
     analysis::LogSet logs = analysis::read_logs(paths_, [this](const std::string& path) { return read(path); });
     const std::string progress = progress_of(logs);
@@ -68,18 +68,16 @@ Json LivePage::parts() {
                          {"progress", progress},
                          {"front", front_html(report, title)},
                          {"map", loss_map_html(report)},
-                         {"curves", chart_data(report.comparison, report.shown)}});
+                         {"curves", chart_data(report.comparison, report.shown)}})
+        .text();
   } catch (const Error& error) {
     return Json::object({{"title", "onebit watch"},
                          {"progress", std::string("Nothing to show yet: ") + error.what()},
                          {"front", html::heading(1, "onebit watch")},
                          {"map", ""},
-                         {"curves", Json::object({})}});
+                         {"curves", Json::object({})}})
+        .text();
   }
-}
-
-std::string LivePage::update() {
-  return parts().text();
 }
 
 std::string LivePage::page() {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/output/output.hpp"
 #include "experiments/report/report.hpp"
 
 namespace onebit::experiments {
@@ -22,7 +21,8 @@ class LivePage {
 
   /// Returns the whole page, which asks for `update` every few seconds.
   std::string page();
-  /// Returns what changes in the page, as a JSON object: its beginning and map as HTML, and the data of the chart.
+  /// Returns what changes in the page, as a JSON object: its beginning and map as HTML, and the data of the chart;
+  /// without a log that can be used yet, it says why.
   std::string update();
 
  private:
@@ -32,8 +32,6 @@ class LivePage {
     analysis::Run run;
   };
 
-  /// Returns the parts of the page; only a beginning that says why, if no log can be used yet.
-  Json parts();
   analysis::Run read(const std::string& path);
   std::string progress_of(const analysis::LogSet& logs) const;
 

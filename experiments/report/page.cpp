@@ -160,7 +160,7 @@ std::string runs_html(const Report& report) {
 std::string repeat_html(const Report& report) {
   std::string body;
   for (const Arm& arm : report.arms) {
-    if (std::ranges::find(report.shown, arm.name) == report.shown.end()) continue;
+    if (!report.shows(arm.name)) continue;
     std::vector<std::string> seeds;
     std::set<std::string> origins;
     for (const Run& run : arm.runs) {

@@ -26,13 +26,9 @@ std::optional<analysis::StepSizes> step_sizes_of(const sim::LogReader& log) {
   }
 }
 
-bool is_shown(const Arm& arm, const Report& report) {
-  return std::ranges::find(report.shown, arm.name) != report.shown.end();
-}
-
 void add_variances(const analysis::VarianceOptions& options, Report& report) {
   for (const Arm& arm : report.arms) {
-    if (!is_shown(arm, report)) continue;
+    if (!report.shows(arm.name)) continue;
     const sim::LogReader log(example_of(arm).summary.path);
     try {
       std::optional<analysis::StepSizes> sizes = step_sizes_of(log);
@@ -48,7 +44,7 @@ void add_variances(const analysis::VarianceOptions& options, Report& report) {
 void add_theories(Report& report) {
   for (const Arm& arm : report.arms) {
     const Run& run = example_of(arm);
-    if (!run.header.probed || !is_shown(arm, report)) continue;
+    if (!run.header.probed || !report.shows(arm.name)) continue;
     const sim::LogReader log(run.summary.path);
     try {
       report.theories.push_back(analysis::view_theory(log));
@@ -135,6 +131,10 @@ void drop_others(Report& report) {
 }
 
 }  // namespace
+
+bool Report::shows(const std::string& arm) const {
+  return std::ranges::find(shown, arm) != shown.end();
+}
 
 const Run& example_of(const Arm& arm) {
   const auto finished =

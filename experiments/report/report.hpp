@@ -36,6 +36,9 @@ struct Report {
   std::vector<std::string> theory_arms;
   std::vector<analysis::TheoryView> theories;
   std::vector<std::string> without_theory;  ///< probed runs without such a view, one line each with the reason
+
+  /// Whether the arm of this name is one of `shown`.
+  bool shows(const std::string& arm) const;
 };
 
 /// Returns the run that represents an arm in views of a single log.

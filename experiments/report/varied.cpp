@@ -1,24 +1,12 @@
 #include "experiments/report/varied.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "analysis/compare/arm_names.hpp"
 
 namespace onebit::experiments {
-namespace {
-
-/// Orders numbers by size, before words.
-bool before(const std::string& a, const std::string& b) {
-  const double x = analysis::number_in(a), y = analysis::number_in(b);
-  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) == std::isnan(y) ? a < b : std::isnan(y);
-  return x < y;
-}
-
-}  // namespace
-
 std::vector<VariedOption> varied(std::span<const analysis::Arm> arms) {
   std::map<std::string, std::set<std::string>> values;
   for (const analysis::Arm& arm : arms) {
@@ -28,7 +16,7 @@ std::vector<VariedOption> varied(std::span<const analysis::Arm> arms) {
   for (const auto& [option, set] : values) {
     if (set.size() < 2) continue;
     result.push_back({option, {set.begin(), set.end()}});
-    std::ranges::sort(result.back().values, before);
+    std::ranges::sort(result.back().values, analysis::value_before);
   }
   return result;
 }

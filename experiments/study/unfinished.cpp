@@ -2,6 +2,7 @@
 
 #include "analysis/log/log_options.hpp"
 #include "device/base/files.hpp"
+#include "device/base/text.hpp"
 #include "experiments/study/log_settings.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/run/checkpoint.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 std::string command_of(const Settings& settings) {
   std::string command = "onebit run";
-  for (const auto& [name, value] : settings) command += " --" + name + " " + quoted(value);
+  for (const auto& [name, value] : settings) command += " --" + name + " " + shell_word(value);
   return command;
 }
 
@@ -23,14 +24,6 @@ Index last_step(const sim::LogReader& log) {
 }
 
 }  // namespace
-
-std::string quoted(const std::string& word) {
-  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,=@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 std::string command_to_repeat(const sim::LogHeader& header) {
   std::optional<Settings> settings = settings_of(header);
@@ -44,9 +37,9 @@ std::string command_to_resume(const sim::LogReader& log) {
   const std::optional<Settings> settings = settings_of(log.header());
   if (!settings) return "";
   std::string command = command_of(*settings);
-  command += " -o " + quoted(log.path());
+  command += " -o " + shell_word(log.path());
   const std::string weights = weights_out_of(log.header());
-  if (!weights.empty()) command += " --weights-out " + quoted(weights);
+  if (!weights.empty()) command += " --weights-out " + shell_word(weights);
   return command + " --resume";
 }
 

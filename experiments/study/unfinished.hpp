@@ -8,9 +8,6 @@
 
 namespace onebit::experiments {
 
-/// Quotes a word for a shell, if it needs quotes.
-std::string quoted(const std::string& word);
-
 /// Returns the command "onebit run ..." that trains the run of a log once more, quoted for a shell, without an output,
 /// with its seed and the fewest other options that decide results. Empty if this version of the program cannot express
 /// the log's options.

@@ -1,23 +1,17 @@
 #include "experiments/sweep/grid.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 
+#include "analysis/compare/arm_names.hpp"
 #include "device/base/text.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 constexpr const char* kRate = "optimizer.lr";
-
-std::optional<double> number_of(const std::string& text) {
-  double number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 /// Returns the options that have several values, in order of appearance.
 std::vector<std::string> keys_of(const std::vector<Point>& points) {
@@ -130,7 +124,7 @@ std::vector<std::string> SweepGrid::values() const {
       if (std::ranges::find(values, cell.value) == values.end()) values.push_back(cell.value);
     }
   }
-  if (numeric) std::ranges::sort(values, {}, number_of);
+  if (numeric) std::ranges::sort(values, {}, analysis::number_in);
   return values;
 }
 
@@ -142,11 +136,11 @@ SweepGrid grid_of(const std::vector<Point>& points, const std::vector<PointResul
   if (!has_arms && others.size() == 1) grid.arms = others.front();
   fill(grid, others, points, results);
   grid.numeric = !grid.key.empty() && std::ranges::all_of(grid.values(), [](const std::string& value) {
-    return number_of(value).has_value();
+    return !std::isnan(analysis::number_in(value));
   });
   for (GridArm& arm : grid.rows) {
     if (grid.numeric)
-      std::ranges::stable_sort(arm.cells, {}, [](const GridCell& cell) { return number_of(cell.value); });
+      std::ranges::stable_sort(arm.cells, {}, [](const GridCell& cell) { return analysis::number_in(cell.value); });
   }
   find_best(grid);
   return grid;
