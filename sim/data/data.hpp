@@ -33,8 +33,10 @@ struct Batch {
   std::vector<float> features;          ///< features [rows x feature_count], standardised; empty for token data
   std::vector<std::uint32_t> examples;  ///< numbers of the examples in the source's rows(), [rows]
   const float* on_device = nullptr;     ///< features in the device's memory, instead of `features`
-  std::vector<std::int32_t> tokens;     ///< tokens [rows x context] in [0, vocabulary), oldest first; empty if dense
-  std::vector<std::int32_t> labels;     ///< labels [rows x targets] in [0, classes), or kNoLabel
+  /// Tokens [rows x context] in [0, vocabulary), oldest first; or bags [rows x context] of row numbers, table after
+  /// table, in which kNoRow marks unused slots. Empty for other data.
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> labels;  ///< labels [rows x targets] in [0, classes), or kNoLabel
   DrawPlace place;
   bool freeze_running_stats = false;  ///< whether an extra pass must leave running statistics unchanged
 
@@ -43,6 +45,16 @@ struct Batch {
 
 /// Label of a place for which nothing is predicted.
 inline constexpr std::int32_t kNoLabel = -1;
+
+/// Row number of an unused slot of a bag. Unused slots may stand anywhere in the bag.
+inline constexpr std::int32_t kNoRow = -1;
+
+/// An embedding table of a recommendation model, from which every example looks up a bag of rows.
+struct BagTable {
+  Index rows = 0;   ///< rows of the table, at most 2^31 - 1
+  Index slots = 1;  ///< largest number of rows in a bag
+  friend bool operator==(const BagTable&, const BagTable&) = default;
+};
 
 /// What a model predicts on token data.
 enum class Target {
@@ -60,11 +72,12 @@ struct ImageShape {
 /// Facts of a source, known once it has been read.
 struct DataFacts {
   std::string name = {};
-  Index features = 0;     ///< values per example; 0 for token data
-  ImageShape image = {};  ///< shape of the features, if they are an image
-  Index context = 0;      ///< tokens per example; 0 for dense data
-  Index vocabulary = 0;   ///< number of different tokens, including the mask token; 0 for dense data
-  Index targets = 1;      ///< labels per example
+  Index features = 0;                 ///< values per example; 0 for token data
+  ImageShape image = {};              ///< shape of the features, if they are an image
+  Index context = 0;                  ///< tokens per example, or slots of all its bags together; 0 for dense data
+  Index vocabulary = 0;               ///< number of different tokens, including the mask token; 0 for other data
+  std::vector<BagTable> tables = {};  ///< tables that the bags of an example refer to; empty for other data
+  Index targets = 1;                  ///< labels per example
   Index classes = 0;
   Index train = 0;                           ///< examples in the training split, 1 to 2^32
   Index holdout = 0;                         ///< examples in the held-out split; 0 if the requested share is 0
@@ -86,6 +99,7 @@ class DataSource {
   const ImageShape& image() const { return facts_.image; }
   Index context() const { return facts_.context; }
   Index vocabulary() const { return facts_.vocabulary; }
+  const std::vector<BagTable>& tables() const { return facts_.tables; }
   Index targets() const { return facts_.targets; }
   Index classes() const { return facts_.classes; }
   Index train_size() const { return facts_.train; }

@@ -121,7 +121,7 @@ struct ModelConfig {
 };
 
 /// What a model reads.
-enum class Input { features, images, tokens, none, any };
+enum class Input { features, images, tokens, bags, none, any };
 
 struct ModelEntry {
   std::string_view name;

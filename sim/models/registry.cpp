@@ -96,12 +96,17 @@ constexpr ModelEntry kModels[] = {
 void check_input(const ModelEntry& entry, const DataSource& data) {
   if (entry.input == Input::any) return;
   const std::string where = "model " + std::string(entry.name) + ", data " + data.name();
-  const bool tokens = data.vocabulary() > 0;
-  const bool nothing = !tokens && data.feature_count() == 0;
+  const bool tokens = data.vocabulary() > 0, bags = !data.tables().empty();
+  const bool nothing = !tokens && !bags && data.feature_count() == 0;
   if (nothing != (entry.input == Input::none)) {
     throw ConfigError(
         "the model cannot read the data", where,
         nothing ? "this model reads examples; choose another --data" : "this model reads no data; give --data none");
+  }
+  if (bags != (entry.input == Input::bags)) {
+    throw ConfigError("the model cannot read the data", where,
+                      bags ? "these data have bags of table rows; give --model dlrm"
+                           : "this model reads bags of table rows; give --data clicks");
   }
   if (entry.input == Input::tokens && !tokens) {
     throw ConfigError("the model cannot read the data", where, "this model reads tokens; give --data text");
