@@ -26,7 +26,9 @@ enum class Purpose : std::uint32_t {
   dropout = 9,
   noise = 10,
   curvature = 11,
-  permutation = 12
+  permutation = 12,
+  boundary_forward = 13,
+  boundary_backward = 14
 };
 
 struct RandomKey {

@@ -63,6 +63,10 @@ constexpr Condition<sim::RunConfig> kConditions[] = {
      [](const auto& run) { return local_steps(run) > run.optimizer.zeroone.local_step_scaler; },
      "optimizer.local-step-scaler"},
     {"probe.curvature probe.moved", [](const auto& run) { return run.probe.every > 0; }, "probe.every"},
+    {"boundary.k boundary.scope boundary.renew boundary.forward boundary.backward boundary.levels boundary.block "
+     "boundary.threshold boundary.scaled boundary.packing",
+     [](const auto& run) { return run.model.boundary.compresses(); }, "boundary.codec"},
+    {"tables.eps", [](const auto& run) { return run.model.tables.optimizer == "adagrad"; }, "tables.optimizer"},
     {"model.groups", [](const auto& run) { return run.model.norm == "group"; }, "model.norm"},
     {"model.lambda", [](const auto& run) { return run.model.regulariser != "none"; }, "model.regulariser"},
     {"model.condition", [](const auto& run) { return run.model.spectrum != "flat"; }, "model.spectrum"},
@@ -131,6 +135,11 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
 const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
   if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
   const auto after = [&](const std::string& prefix) { return option.substr(prefix.size()); };
+  if (holds("boundary.k boundary.renew boundary.levels boundary.block boundary.threshold boundary.packing", option)) {
+    const std::string& codec = config.model.boundary.codec.name;
+    const auto read = compress::options_of_codec(codec == "dct-mp" ? "dct" : codec);
+    return !read || holds(*read, after("boundary.")) ? nullptr : "boundary.codec";
+  }
   if (option.starts_with("schedule.") && option != "schedule.warmup") {
     return holds(optim::options_of_schedule(config.schedule.name), after("schedule.")) ? nullptr : "schedule";
   }

@@ -21,6 +21,7 @@ std::vector<RunOption> run_size_options();
 std::vector<RunOption> place_options();
 std::vector<RunOption> log_options();
 std::vector<RunOption> model_options();
+std::vector<RunOption> hybrid_options();
 std::vector<RunOption> data_options();
 std::vector<RunOption> optimizer_options();
 std::vector<RunOption> freeze_options();

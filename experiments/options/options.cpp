@@ -44,10 +44,13 @@ void check_used(const Settings& settings, const RunConfig& config, const std::st
       std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == chosen; });
   if (!known) return;  // refused with a suggestion when the object is made
   for (const auto& [name, value] : settings) {
-    if (!name.starts_with(kind + ".") || name == "model.init") continue;
+    const std::size_t dot = name.find('.');
+    const std::string group = name.substr(0, dot);
+    const bool hybrid = kind == "model" && (group == "tables" || group == "boundary");
+    if ((group != kind && !hybrid) || dot == std::string::npos || name == "model.init") continue;
     const RunOption& option = run_option(name);
     if (option.get(config) == option.get(RunConfig())) continue;
-    const std::vector<std::string> users = users_of(name.substr(kind.size() + 1), entries);
+    const std::vector<std::string> users = users_of(hybrid ? group : name.substr(dot + 1), entries);
     if (std::find(users.begin(), users.end(), chosen) != users.end()) continue;
     throw ConfigError("option has no effect", "--" + name + " with --" + kind + " " + chosen,
                       "leave it out; it is for " + join(users, ", "));
@@ -176,9 +179,9 @@ const std::vector<RunOption>& run_options() {
   static const std::vector<RunOption> table = joined<RunConfig>(
       {grouped("size of the run", run_size_options()), grouped("where to compute", place_options()),
        grouped("log, probes, checkpoints and evaluations", log_options()), grouped("model", model_options()),
-       grouped("data", data_options()), grouped("optimizer", optimizer_options()),
-       grouped("freeze of the variance", freeze_options()), grouped("learning-rate schedule", schedule_options()),
-       grouped("codec and exchange", exchange_options())});
+       grouped("model parallelism", hybrid_options()), grouped("data", data_options()),
+       grouped("optimizer", optimizer_options()), grouped("freeze of the variance", freeze_options()),
+       grouped("learning-rate schedule", schedule_options()), grouped("codec and exchange", exchange_options())});
   return table;
 }
 

@@ -8,19 +8,20 @@ namespace {
 using device::Precision;
 using Split = sim::DataSource::Split;
 
-RunOption layers_option() {
-  return {"model.layers", "mlp: widths from input to output, e.g. 784,256,10; empty: features,128,classes",
-          [](sim::RunConfig& config, const std::string& text) {
-            config.model.layers.clear();
-            if (text.ends_with(',')) malformed("model.layers", text, "widths separated by commas");
+/// Returns the row of an option that lists the widths of layers.
+RunOption widths(const std::string& name, const std::string& help, std::vector<Index> sim::ModelConfig::*place) {
+  return {name, help,
+          [name, place](sim::RunConfig& config, const std::string& text) {
+            (config.model.*place).clear();
+            if (text.ends_with(',')) malformed(name, text, "widths separated by commas");
             for (const std::string& width : split(text, ',')) {
-              config.model.layers.push_back(parse_integer("model.layers", width));
+              (config.model.*place).push_back(parse_integer(name, width));
             }
           },
-          [](const sim::RunConfig& config) {
-            std::vector<std::string> widths;
-            for (Index width : config.model.layers) widths.push_back(std::to_string(width));
-            return join(widths, ",");
+          [place](const sim::RunConfig& config) {
+            std::vector<std::string> all;
+            for (Index width : config.model.*place) all.push_back(std::to_string(width));
+            return join(all, ",");
           }};
 }
 
@@ -60,7 +61,8 @@ std::vector<RunOption> model_options() {
   return {
       named(field("model", "benchmark model, see 'onebit list models'", ONEBIT_PLACE(model.name)),
             [] { return names_of(sim::models()); }),
-      layers_option(),
+      widths("model.layers", "mlp: widths from input to output, e.g. 784,256,10; empty: features,128,classes",
+             &sim::ModelConfig::layers),
       field("model.init", "file of initial weights, as --weights-out writes it; empty: drawn from the seed",
             ONEBIT_PLACE(model.init)),
       choice("model.precision", "format that the operands of matrix products are rounded to",
@@ -69,8 +71,15 @@ std::vector<RunOption> model_options() {
                  {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"bf16", Precision::bf16}}),
       field("model.activation", "mlp, ngram: activation, relu or gelu", ONEBIT_PLACE(model.activation)),
       field("model.context", "tokens per example; 0: the model's own number", ONEBIT_PLACE(model.context)),
-      field("model.embedding", "ngram: size of a byte's embedding", ONEBIT_PLACE(model.embedding)),
+      field("model.embedding", "ngram: size of a byte's embedding; dlrm: of a table's row; 0: the model's own",
+            ONEBIT_PLACE(model.embedding)),
       field("model.hidden", "ngram: width of the hidden layer", ONEBIT_PLACE(model.hidden)),
+      widths("model.bottom", "dlrm: widths of the bottom layers but the last, e.g. 512,256; empty: the model's own",
+             &sim::ModelConfig::bottom),
+      widths("model.top", "dlrm: widths of the top layers but the last, e.g. 512,256; empty: the model's own",
+             &sim::ModelConfig::top),
+      word("model.interaction", "dlrm: features are combined by products of pairs, or by concatenation",
+           ONEBIT_PLACE(model.interaction), {"dot", "cat"}),
       field("model.dimension", "quadratic: number of coordinates", ONEBIT_PLACE(model.dimension)),
       field("model.blocks", "quadratic: number of tensors; their sizes differ by at most one element",
             ONEBIT_PLACE(model.blocks)),

@@ -6,6 +6,7 @@
 
 #include "device/base/error.hpp"
 #include "device/launch/stopwatch.hpp"
+#include "sim/models/auc.hpp"
 #include "sim/run/run_header.hpp"
 #include "sim/run/weights_file.hpp"
 
@@ -215,6 +216,7 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
     throw NumericError("the update is not finite: " + bad_in(replica), "step " + std::to_string(step_),
                        "lower the learning rate or clip gradients");
   }
+  replica.model->end_step({replica.shard, outcome.lr, schedule_.factor(step_), outcome.report.traffic});
 }
 
 /// Samples each part in turn, runs its forward and backward pass, and passes the summed gradients to the optimizer.
@@ -317,26 +319,30 @@ std::vector<float> VirtualCluster::final_weights() {
   return optimizer().local_weights() ? mean_weights().to_host() : weights().to_host();
 }
 
-Evaluation VirtualCluster::evaluate() {
+Evaluation VirtualCluster::evaluate(bool crosses_boundaries) {
   device::Buffer<float> mean;
   if (optimizer().local_weights()) mean = mean_weights();
   Evaluation total;
   on_each_device([&](const Replica& replica) {
     std::vector<double> numbers;
     if (replica.shard.rank() == 0) {
-      total = evaluate_first({optimizer().local_weights() ? mean.data() : replica.weights.data(), 0});
-      numbers = {total.loss, static_cast<double>(total.correct), static_cast<double>(total.examples)};
+      total =
+          evaluate_first({optimizer().local_weights() ? mean.data() : replica.weights.data(), 0}, crosses_boundaries);
+      numbers = {total.loss, static_cast<double>(total.correct), static_cast<double>(total.examples), total.auc};
     }
     numbers = replica.shard.communicator->all_gather(numbers);
     if (&replica != &replicas_.front()) return;
-    total = {numbers[0], static_cast<Index>(numbers[1]), static_cast<Index>(numbers[2])};
+    total = {.loss = numbers[0],
+             .correct = static_cast<Index>(numbers[1]),
+             .examples = static_cast<Index>(numbers[2]),
+             .auc = numbers[3]};
   });
   return total;
 }
 
 /// Evaluates on the first device, about 256 labels at a time, so that a long context takes no more memory than in
 /// training.
-Evaluation VirtualCluster::evaluate_first(const Weights& weights) {
+Evaluation VirtualCluster::evaluate_first(const Weights& weights, bool crosses_boundaries) {
   const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);
   const Index size = data_->size(config_.eval.split);
   const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
@@ -346,11 +352,15 @@ Evaluation VirtualCluster::evaluate_first(const Weights& weights) {
   for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
     const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
     data_->read(config_.eval.split, start, std::min(block, size - start), batch);
+    batch.crosses_boundaries = crosses_boundaries;
     const Evaluation part = replicas_.front().model->evaluate(weights, batch);
     total.loss += part.loss;
     total.correct += part.correct;
     total.examples += part.examples;
+    total.scores.insert(total.scores.end(), part.scores.begin(), part.scores.end());
+    total.labels.insert(total.labels.end(), part.labels.begin(), part.labels.end());
   }
+  total.auc = area_under_curve(total.scores, total.labels);
   return total;
 }
 

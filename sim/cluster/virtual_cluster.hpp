@@ -99,8 +99,9 @@ class VirtualCluster {
   StepOutcome advance();
 
   /// Evaluates the examples that config.eval chooses, by default from the held-out split. If workers have their own
-  /// weights, uses their mean. The first device computes; all processes get the result.
-  Evaluation evaluate();
+  /// weights, uses their mean. The first device computes; all processes get the result, without scores.
+  /// crosses_boundaries: whether activations cross the model's boundaries through their codecs.
+  Evaluation evaluate(bool crosses_boundaries = false);
 
   /// Computes the mean of the workers' weights on the first device, if workers have their own. The result is empty in
   /// processes other than the root. Collective.
@@ -120,7 +121,7 @@ class VirtualCluster {
 
  private:
   Replica make_replica(const device::Shard& shard, bool keeps_examples) const;
-  Evaluation evaluate_first(const Weights& weights);
+  Evaluation evaluate_first(const Weights& weights, bool crosses_boundaries);
   Index group_size(const device::Shard& shard, Index parameters) const;
   void advance(Replica& replica, StepOutcome& outcome) const;
   void advance_probed(std::size_t device, StepOutcome& outcome);

@@ -38,6 +38,7 @@ struct Batch {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> labels;  ///< labels [rows x targets] in [0, classes), or kNoLabel
   DrawPlace place;
+  bool crosses_boundaries = false;    ///< in evaluations: whether activations cross boundaries through their codecs
   bool freeze_running_stats = false;  ///< whether an extra pass must leave running statistics unchanged
 
   Index rows() const { return workers * batch; }

@@ -45,7 +45,9 @@ class Branch final : public Layer {
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
   double flops(bool reads_data) const override { return body_->flops(reads_data); }
+  bool replayable() const override { return body_->replayable(); }
   void visit_state(device::StateVisitor& visitor) override { body_->visit_state(visitor); }
+  void end_step(const StepEnd& end) override { body_->end_step(end); }
 
  private:
   std::unique_ptr<Layer> body_;

@@ -20,13 +20,20 @@ struct Pass {
   bool freeze_running_stats = false;     ///< whether running statistics stay unchanged
   /// Where the examples were drawn. Together with Pass::step it is the key of the dropout masks; place.step is -1.
   DrawPlace place = {};
-  const Index* step = nullptr;  ///< the step number, in device memory rather than in the Pass, so that launches
-                                ///< recorded in one step can be replayed in the next
-  GradientRows gradients = {};  ///< rows for the gradients; only in backward passes
+  bool crosses_boundaries = false;  ///< in evaluations: whether activations cross boundaries through their codecs
+  Index exchange_step = 0;          ///< the step number on the host, for layers whose passes are not replayed
+  const Index* step = nullptr;      ///< the step number, in device memory rather than in the Pass, so that launches
+                                    ///< recorded in one step can be replayed in the next
+  GradientRows gradients = {};      ///< rows for the gradients; only in backward passes
 
   Index examples() const { return workers * batch; }
   bool shared_weights() const { return weights.stride == 0; }
 };
+
+/// Whether what a pass finds counts for the step, as it does unless the pass only probes.
+inline bool collects(const Pass& pass) {
+  return pass.training && !pass.freeze_running_stats;
+}
 
 /// Reads `inputs` numbers of every example and writes `outputs` numbers. Their layout is [examples][positions][width]
 /// or a layout of images, as the class of the layer says.
@@ -54,8 +61,15 @@ class Layer {
   virtual void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                         float* input_delta) = 0;
 
+  /// Whether a GPU may replay what forward and backward launched in an earlier step. Layers that do more in a pass than
+  /// launch kernels say no.
+  virtual bool replayable() const { return true; }
+
   /// Visits the state that passes leave to later steps, such as running statistics.
   virtual void visit_state(device::StateVisitor&) {}
+
+  /// Does what a layer does once per step, after all its passes and the optimizer's update. Collective.
+  virtual void end_step(const StepEnd&) {}
 
   /// Returns the number of floating-point operations of the matrix products of both passes for one example. reads_data:
   /// whether the layer reads the data, so that there is no input_delta.

@@ -11,7 +11,7 @@ Linear::Linear(Parameters& parameters, const std::string& name, const Shape& sha
     : Layer(shape.positions * shape.inputs, shape.positions * shape.outputs),
       shape_(shape),
       weight_(parameters.add_normal(name + ".weight", shape.inputs, shape.outputs, shape.deviation)),
-      bias_(parameters.add_constant(name + ".bias", shape.outputs, 0)) {}
+      bias_(parameters.add_normal(name + ".bias", 1, shape.outputs, shape.bias_deviation)) {}
 
 void Linear::reserve(const Pass& pass) {
   if (keeps_slopes()) grow(slopes_, pass.device, pass.examples() * outputs());

@@ -7,7 +7,7 @@
 namespace onebit::sim {
 
 /// output[position] = activation(input[position] W + b) with W [inputs x outputs]. Input and output are
-/// [positions][width]. W is initialised from N(0, deviation^2), b as zero.
+/// [positions][width]. W is initialised from N(0, deviation^2), b from N(0, bias_deviation^2).
 class Linear final : public Layer {
  public:
   struct Shape {
@@ -15,6 +15,7 @@ class Linear final : public Layer {
     Index positions = 1;
     Activation activation = Activation::none;
     double deviation = 0;
+    double bias_deviation = 0;
   };
   Linear(Parameters& parameters, const std::string& name, const Shape& shape);
 

@@ -59,6 +59,16 @@ double Residual::flops(bool reads_data) const {
   return body_->flops(reads_data) + (shortcut_ ? shortcut_->flops(reads_data) : 0);
 }
 
+bool Residual::replayable() const {
+  return body_->replayable() && norm_->replayable() && (!shortcut_ || shortcut_->replayable());
+}
+
+void Residual::end_step(const StepEnd& end) {
+  body_->end_step(end);
+  norm_->end_step(end);
+  if (shortcut_) shortcut_->end_step(end);
+}
+
 void Residual::visit_state(device::StateVisitor& visitor) {
   visitor.group("body", [&] { body_->visit_state(visitor); });
   visitor.group("norm", [&] { norm_->visit_state(visitor); });

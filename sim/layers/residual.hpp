@@ -18,7 +18,9 @@ class Residual final : public Layer {
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
+  bool replayable() const override;
   void visit_state(device::StateVisitor& visitor) override;
+  void end_step(const StepEnd& end) override;
   double flops(bool reads_data) const override;
 
  private:

@@ -1,5 +1,7 @@
 #include "sim/layers/sequential.hpp"
 
+#include <algorithm>
+
 #include "device/base/error.hpp"
 
 namespace onebit::sim {
@@ -51,6 +53,14 @@ double Sequential::flops(bool reads_data) const {
   double sum = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) sum += layers_[l]->flops(reads_data && l == 0);
   return sum;
+}
+
+bool Sequential::replayable() const {
+  return std::ranges::all_of(layers_, [](const auto& layer) { return layer->replayable(); });
+}
+
+void Sequential::end_step(const StepEnd& end) {
+  for (const auto& layer : layers_) layer->end_step(end);
 }
 
 void Sequential::visit_state(device::StateVisitor& visitor) {

@@ -187,6 +187,12 @@ constexpr Column table[] = {
     row("evaluations", "accuracy", &EvaluationRow::accuracy, "1",
         "share of the evaluated samples that are classified correctly"),
     row("evaluations", "bytes", &EvaluationRow::bytes, "byte", "bytes that one worker has sent before the evaluation"),
+    since(3, row("evaluations", "auc", &EvaluationRow::auc, "1",
+                 "area under the ROC curve on the evaluated samples; only for two classes")),
+    since(3, row("evaluations", "boundary_loss", &EvaluationRow::boundary_loss, "1",
+                 "like loss, but activations cross the model's boundary through its codec; only with boundary.codec")),
+    since(3, row("evaluations", "boundary_auc", &EvaluationRow::boundary_auc, "1",
+                 "like auc, but activations cross the model's boundary through its codec; only with boundary.codec")),
 
     row("events", "step", &Event::step, "1", "step of the event"),
     row("events", "kind", text16, &Event::kind,

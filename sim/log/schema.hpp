@@ -22,8 +22,8 @@ inline constexpr std::string_view log_format = "onebit-run";
 inline constexpr Index log_format_version = 1;
 
 /// Generation of the newest columns. Generation 1 added variance_ratio_corrected; generation 2 added the denominators
-/// of tensors and worker_mean_distance.
-inline constexpr Index columns_now = 2;
+/// of tensors and worker_mean_distance; generation 3 added the AUC and the evaluations through boundaries.
+inline constexpr Index columns_now = 3;
 
 /// Value of a floating-point column that does not apply to the run.
 inline constexpr double not_applicable = std::numeric_limits<double>::quiet_NaN();
@@ -134,6 +134,9 @@ struct EvaluationRow {
   double loss = not_applicable;
   double accuracy = not_applicable;
   double bytes = not_applicable;
+  double auc = not_applicable;
+  double boundary_loss = not_applicable;
+  double boundary_auc = not_applicable;
 };
 
 struct Event {

@@ -18,6 +18,7 @@ std::unique_ptr<Model> make_ngram(const device::Device& device, const ModelConfi
 std::unique_ptr<Model> make_transformer(const device::Device& device, const ModelConfig& config,
                                         const DataSource& data);
 
+std::unique_ptr<Model> make_dlrm(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_external(const device::Device& device, const ModelConfig& config, const DataSource& data);
 
 /// Returns the activation with a name. Throws ConfigError for an unknown name.

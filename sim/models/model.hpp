@@ -3,6 +3,7 @@
 // one row of weights per worker.
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,7 +16,9 @@
 #include "device/launch/event.hpp"
 #include "device/math/precision.hpp"
 #include "device/memory/buffer.hpp"
+#include "netmodel/wire/traffic.hpp"
 #include "sim/data/data.hpp"
+#include "sim/layers/boundary_config.hpp"
 #include "sim/models/constants.hpp"
 
 namespace onebit::sim {
@@ -43,6 +46,10 @@ struct Evaluation {
   Index correct = 0;
   Index examples = 0;  ///< number of examples; of labels, if an example has several
   double mean_loss() const { return loss / static_cast<double>(examples); }
+  /// Two classes: logit of class 1 minus that of class 0, and label of every example; otherwise empty.
+  std::vector<float> scores = {};
+  std::vector<std::int32_t> labels = {};
+  double auc = std::numeric_limits<double>::quiet_NaN();  ///< area under the ROC curve; NaN unless known
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(examples); }
 };
 
@@ -52,6 +59,14 @@ struct GradientPass {
   std::function<std::vector<double>()> losses;
   device::Seconds forward = 0;
   device::Seconds backward = 0;
+};
+
+/// A step that ends.
+struct StepEnd {
+  const device::Shard& shard;
+  double lr = 0;               ///< learning rate of the step
+  double schedule_factor = 1;  ///< factor of the schedule, which `lr` includes
+  netmodel::TrafficList& traffic;
 };
 
 class Model {
@@ -77,8 +92,13 @@ class Model {
   /// Evaluates a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
 
-  /// Visits the state, besides the weights, that steps leave to later steps, such as running statistics.
+  /// Visits the state, besides the weights, that steps leave to later steps, such as running statistics and the
+  /// parameters that single workers own.
   virtual void visit_state(device::StateVisitor&) {}
+
+  /// Ends a step, after the optimizer has updated the weights: updates the parameters that single workers own, and
+  /// records what the workers exchanged besides gradients. Collective.
+  virtual void end_step(const StepEnd&) {}
 
   /// Returns the constants of the mean loss over all workers and the training split, for problems that the theory
   /// covers.
@@ -92,7 +112,7 @@ struct ModelConfig {
   std::vector<Index> layers;        ///< mlp: widths from input to output; empty: features,128,classes
   std::string activation = "relu";  ///< mlp, ngram: relu | gelu
   Index context = 0;                ///< tokens per example; 0: the model's default
-  Index embedding = 32;             ///< ngram: numbers per byte
+  Index embedding = 0;              ///< ngram: numbers per byte; dlrm: numbers per row; 0: the model's default
   Index hidden = 128;               ///< ngram: width of the hidden layer
   Index dimension = 1000;           ///< quadratic: number of parameters
   Index blocks = 1;                 ///< quadratic: number of tensors
@@ -104,7 +124,13 @@ struct ModelConfig {
   std::string regulariser = "l2";   ///< logistic: l2 | nonconvex | none
   double lambda = 1e-4;             ///< logistic: factor of the regulariser
   bool bias = false;                ///< logistic: whether to add a feature that is always 1
+  std::vector<Index> bottom;        ///< dlrm: widths of the bottom layers but the last; empty: the model's default
+  std::vector<Index> top;           ///< dlrm: widths of the top layers but the last; empty: the model's default
+  std::string interaction = "dot";  ///< dlrm: dot | cat
+  TablesConfig tables;              ///< dlrm: how tables are divided and trained
+  BoundaryConfig boundary;          ///< how activations cross between workers
   Index workers = 1;                ///< number of workers of the run; not an option
+  std::uint32_t seed = 1;           ///< seed of the run; not an option
   Index depth = 0;                  ///< transformers: number of blocks; 0: the model's default
   Index width = 0;                  ///< transformers: numbers per position; 0: the model's default
   Index heads = 0;                  ///< transformers: attention heads; 0: the model's default
@@ -126,7 +152,9 @@ enum class Input { features, images, tokens, bags, none, any };
 struct ModelEntry {
   std::string_view name;
   std::string_view doc;
-  std::string_view options;  ///< options model.* that it uses, separated by spaces; model.init applies to every model
+  /// Options model.* that it uses, separated by spaces, and the groups `tables` and `boundary`; model.init applies to
+  /// every model.
+  std::string_view options;
   Input input;
   Target target;  ///< what to predict from token data
   std::unique_ptr<Model> (*make)(const device::Device&, const ModelConfig&, const DataSource&);

@@ -38,6 +38,8 @@ Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
           .tokens = tokens_.data(),
           .freeze_running_stats = batch.freeze_running_stats,
           .place = place,
+          .crosses_boundaries = batch.crosses_boundaries,
+          .exchange_step = batch.place.step,
           .step = step_.data()};
 }
 
@@ -89,6 +91,10 @@ void Network::load_factors(const Batch& batch, float scale) {
 /// Computes the loss of every label and, in place of the logits, the gradient with respect to them.
 void Network::forward(const Pass& pass, const float* input) {
   layers_->forward(pass, input, logits_.data());
+  take_losses(pass);
+}
+
+void Network::take_losses(const Pass& pass) {
   const CrossEntropyKernel kernel{layers_->outputs() / targets_,
                                   pass.batch * targets_,
                                   factors_.data(),
@@ -111,6 +117,13 @@ std::function<std::vector<double>()> Network::losses(const Batch& batch) const {
   };
 }
 
+/// Launches half a pass, or replays it.
+template <class Launch>
+void Network::run(const HalfPass& half, const Launch& launch) {
+  if (!layers_->replayable()) return launch();
+  replay_.run(device_, half, launch);
+}
+
 GradientPass Network::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) {
   GradientPass result;
   device::Stopwatch watch(device_);
@@ -128,11 +141,11 @@ GradientPass Network::gradients(const Weights& weights, const Batch& batch, cons
                 .seed = batch.place.seed,
                 .first_worker = batch.place.first_worker,
                 .first_draw = batch.place.first_draw};
-  replay_.run(device_, half, [&] { forward(pass, input); });
+  run(half, [&] { forward(pass, input); });
   result.losses = losses(batch);
   result.forward = watch.lap();
   half.backward = true;
-  replay_.run(device_, half, [&] { layers_->backward(pass, input, nullptr, logits_.data(), nullptr); });
+  run(half, [&] { layers_->backward(pass, input, nullptr, logits_.data(), nullptr); });
   result.backward = watch.lap();
   return result;
 }
@@ -141,15 +154,27 @@ double Network::gradient_flops(Index examples) const {
   return layers_->flops(true) * static_cast<double>(examples);
 }
 
+/// Adds the scores of examples of two classes.
+void Network::add_scores(const Batch& batch, Evaluation& result) const {
+  if (targets_ != 1 || layers_->outputs() != 2) return;
+  const auto logits = logits_.fetch(2 * batch.rows());
+  for (Index row = 0; row < batch.rows(); ++row)
+    result.scores.push_back(logits.begin()[2 * row + 1] - logits.begin()[2 * row]);
+  result.labels = batch.labels;
+}
+
 Evaluation Network::evaluate(const Weights& weights, const Batch& batch) {
   load(weights, batch, 1.0f);
-  forward(pass_of(weights, batch), input_of(batch));
+  const Pass pass = pass_of(weights, batch);
+  Evaluation result;
+  layers_->forward(pass, input_of(batch), logits_.data());
+  add_scores(batch, result);
+  take_losses(pass);
   const Index labels = static_cast<Index>(batch.labels.size());
   const auto losses = label_loss_.fetch(labels);
   const auto hits = correct_.fetch(labels);
   const double* loss = losses.begin();
   const std::uint8_t* correct = hits.begin();
-  Evaluation result;
   for (std::size_t i = 0; i < batch.labels.size(); ++i) {
     if (batch.labels[i] == kNoLabel) continue;
     result.loss += loss[i];

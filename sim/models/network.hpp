@@ -36,6 +36,7 @@ class Network final : public Model {
   double gradient_flops(Index examples) const override;
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
   void visit_state(device::StateVisitor& visitor) override;
+  void end_step(const StepEnd& end) override { layers_->end_step(end); }
 
  private:
   Pass pass_of(const Weights& weights, const Batch& batch) const;
@@ -44,6 +45,10 @@ class Network final : public Model {
   void reserve(const Pass& pass, const Batch& batch);
   void load_factors(const Batch& batch, float scale);
   void forward(const Pass& pass, const float* input);
+  void take_losses(const Pass& pass);
+  void add_scores(const Batch& batch, Evaluation& result) const;
+  template <class Launch>
+  void run(const HalfPass& half, const Launch& launch);
   std::function<std::vector<double>()> losses(const Batch& batch) const;
 
   device::Device device_;

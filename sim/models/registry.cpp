@@ -1,3 +1,5 @@
+#include <array>
+
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "sim/models/makers.hpp"
@@ -35,6 +37,16 @@ void gpt_size(ModelConfig& config) {
   put(config, {context, depth, width, heads, dropout_percent / 100.0}, "pre");
 }
 
+/// Default widths of a recommendation model.
+template <Index embedding, std::array bottom, std::array top>
+void dlrm_size(ModelConfig& config) {
+  put(config.embedding, embedding);
+  if (config.bottom.empty()) config.bottom.assign(bottom.begin(), bottom.end());
+  if (config.top.empty()) config.top.assign(top.begin(), top.end());
+}
+
+constexpr std::string_view kDlrm = "embedding bottom top interaction precision tables boundary";
+
 constexpr std::string_view kTransformer = "context depth width heads layer-norm dropout tied precision";
 
 constexpr ModelEntry kModels[] = {
@@ -70,7 +82,19 @@ constexpr ModelEntry kModels[] = {
      {3, 32, 32}},
     {"ngram", "byte-level neural language model: model.context, model.embedding, model.hidden, model.activation",
      "context embedding hidden activation precision", Input::tokens, Target::next, make_ngram,
-     [](ModelConfig& config) { put(config.context, 8); }},
+     [](ModelConfig& config) {
+       put(config.context, 8);
+       put(config.embedding, 32);
+     }},
+    {"dlrm-nano", "recommendation model: embedding 16, bottom 64-16, top 64-1 (docs/recommenders.md)", kDlrm,
+     Input::bags, Target::next, make_dlrm, dlrm_size<16, std::array<Index, 1>{64}, std::array<Index, 1>{64}>},
+    {"dlrm-kaggle", "recommendation model: embedding 16, bottom 512-256-64-16, top 512-256-1", kDlrm, Input::bags,
+     Target::next, make_dlrm, dlrm_size<16, std::array<Index, 3>{512, 256, 64}, std::array<Index, 2>{512, 256}>},
+    {"dlrm-terabyte", "recommendation model: embedding 64, bottom 512-256-64, top 512-512-256-1", kDlrm, Input::bags,
+     Target::next, make_dlrm, dlrm_size<64, std::array<Index, 2>{512, 256}, std::array<Index, 3>{512, 512, 256}>},
+    {"dlrm-mlperf", "recommendation model: embedding 128, bottom 512-256-128, top 1024-1024-512-256-1", kDlrm,
+     Input::bags, Target::next, make_dlrm,
+     dlrm_size<128, std::array<Index, 2>{512, 256}, std::array<Index, 4>{1024, 1024, 512, 256}>},
     {"quadratic",
      "quadratic with known constants: model.dimension, .spectrum, .condition, .rotate, .noise, .heterogeneity, .blocks",
      "dimension blocks spectrum condition rotate noise heterogeneity", Input::none, Target::next, make_quadratic},
@@ -105,7 +129,7 @@ void check_input(const ModelEntry& entry, const DataSource& data) {
   }
   if (bags != (entry.input == Input::bags)) {
     throw ConfigError("the model cannot read the data", where,
-                      bags ? "these data have bags of table rows; give --model dlrm"
+                      bags ? "these data have bags of table rows; give --model dlrm-nano"
                            : "this model reads bags of table rows; give --data clicks");
   }
   if (entry.input == Input::tokens && !tokens) {

@@ -72,6 +72,7 @@ RunConfig completed(RunConfig config) {
   validate(config);
   config.model = completed(config.model);
   config.model.workers = config.workers;
+  config.model.seed = config.seed;
   return config;
 }
 

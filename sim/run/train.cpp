@@ -94,8 +94,14 @@ class Run {
     take_wall_time();
     const Evaluation result = cluster_.evaluate();
     const double accuracy = cluster_.data().classes() > 0 ? result.accuracy() : not_applicable;
+    EvaluationRow row{step, samples, result.mean_loss(), accuracy, state_.bytes, result.auc};
+    if (config_.model.boundary.compresses()) {
+      const Evaluation crossed = cluster_.evaluate(true);
+      row.boundary_loss = crossed.mean_loss();
+      row.boundary_auc = crossed.auc;
+    }
     leave_out_time();
-    append(EvaluationRow{step, samples, result.mean_loss(), accuracy, state_.bytes});
+    append(row);
     if (!std::isfinite(result.loss)) {
       throw NumericError((config_.eval.split == DataSource::Split::holdout ? "held-out loss is not finite: "
                                                                            : "evaluated loss is not finite: ") +

@@ -19,7 +19,9 @@ class ChannelsLast final : public Layer {
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
   double flops(bool reads_data) const override { return layer_->flops(reads_data); }
+  bool replayable() const override { return layer_->replayable(); }
   void visit_state(device::StateVisitor& visitor) override { layer_->visit_state(visitor); }
+  void end_step(const StepEnd& end) override { layer_->end_step(end); }
 
  private:
   Index pixels() const { return inputs() / channels_; }

@@ -1,0 +1,258 @@
+#include "sim/layers/boundary.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "device/base/error.hpp"
+#include "device/launch/launch.hpp"
+#include "device/launch/sums.hpp"
+#include "sim/layers/dropout_kernels.hpp"
+
+namespace onebit::sim {
+namespace {
+
+void require_one_of(const std::string& option, const std::string& value, std::initializer_list<const char*> values) {
+  std::string hint;
+  for (const char* each : values) {
+    if (value == each) return;
+    hint.append(hint.empty() ? "" : ", ").append(each);
+  }
+  throw ConfigError("unknown value", option + " " + value, hint);
+}
+
+/// Replaces `dct-mp` by what it stands for.
+BoundaryConfig resolved(BoundaryConfig config) {
+  if (config.codec.name != "dct-mp") return config;
+  config.codec.name = "dct";
+  if (config.backward == "codec") config.backward = "mask";
+  return config;
+}
+
+std::unique_ptr<compress::Codec> codec_of(const BoundaryConfig& config) {
+  if (config.codec.name == "fp32" || (config.forward == "dense" && config.backward == "dense")) return nullptr;
+  std::unique_ptr<compress::Codec> codec = compress::make_codec(config.codec);
+  const compress::Traits traits = codec->traits();
+  const std::string where = "boundary.codec " + config.codec.name;
+  if (traits.linear || traits.shared_max) {
+    throw ConfigError("this codec needs all workers' vectors, and a boundary has one sender", where,
+                      "take a codec that encodes each vector alone, such as dct-mp, top-k or int4");
+  }
+  if (config.backward == "mask" && !traits.sparse) {
+    throw ConfigError("this codec sends every element, so that it gives no mask", where + ", boundary.backward mask",
+                      "take a sparse codec, or boundary.backward codec");
+  }
+  if (codec->has_memory() && config.scope == "sample" && config.codec.renew > 1) {
+    throw ConfigError("a sample's threshold cannot be kept, since the next step has other samples",
+                      "boundary.scope sample, boundary.renew " + std::to_string(config.codec.renew),
+                      "boundary.renew 1, or boundary.scope batch or neuron");
+  }
+  return codec;
+}
+
+}  // namespace
+
+SendingColumns SendingColumns::one(Index columns) {
+  SendingColumns result;
+  for (Index c = 0; c < columns; ++c) result.columns.push_back({0, c, columns, 0});
+  return result;
+}
+
+Boundary::Boundary(SendingColumns columns, Index workers, const BoundaryConfig& config)
+    : Layer(std::ssize(columns.columns), std::ssize(columns.columns)),
+      columns_(std::move(columns)),
+      workers_(workers),
+      config_(resolved(config)),
+      by_neuron_(config.scope == "neuron"),
+      by_sample_(config.scope == "sample") {
+  require_one_of("boundary.scope", config.scope, {"batch", "sample", "neuron"});
+  require_one_of("boundary.forward", config.forward, {"codec", "dense"});
+  require_one_of("boundary.backward", config.backward, {"codec", "mask", "dense"});
+  codec_ = codec_of(config_);
+}
+
+/// Adds the segments of a sender of `width` columns: one, or one for each example or column.
+void Boundary::add_segments(Index sender, Index width, std::vector<compress::Segment>& segments) {
+  const Index pieces = by_sample_ ? batch_ : by_neuron_ ? width : 1;
+  const Index size = width * batch_ / pieces, padded = ceil_div(size, 8) * 8;
+  for (Index piece = 0; piece < pieces; ++piece) {
+    const compress::Segment last = segments.empty() ? compress::Segment{} : segments.back();
+    const Index at = last.parameter + last.real;
+    segments.push_back({at, size, at, size, padded, last.bytes + last.padded / 8});
+    senders_.push_back(sender);
+  }
+}
+
+/// Makes the table of segments for the pass's batch size, and makes room.
+void Boundary::lay_out(const Pass& pass) {
+  if (places_.size() == 0) places_ = device::Buffer<SendingColumn>::copy_of(pass.device, columns_.columns);
+  grow(rows_, pass.device, pass.examples() * inputs());
+  grow(decoded_, pass.device, pass.examples() * inputs());
+  grow(crossings_, pass.device, pass.examples() * inputs());
+  if (pass.batch == batch_) return;
+  batch_ = pass.batch;
+  up_.payload = {};
+  down_.payload = {};
+  senders_.clear();
+  std::vector<Index> widths(static_cast<std::size_t>(columns_.senders));
+  for (const SendingColumn& column : columns_.columns) widths[static_cast<std::size_t>(column.sender)] = column.width;
+  std::vector<compress::Segment> segments;
+  for (std::size_t s = 0; s < widths.size(); ++s) add_segments(static_cast<Index>(s), widths[s], segments);
+  table_.emplace(pass.device, std::move(segments));
+}
+
+/// Returns the number of the first worker of the pass if workers keep what they would send to themselves; otherwise -1.
+Index Boundary::first_keeper(const Pass& pass) const {
+  return columns_.receivers_send && pass.training ? pass.place.first_worker : -1;
+}
+
+/// Returns how many elements cross in one direction of the pass.
+double Boundary::elements_crossing(const Pass& pass) const {
+  const Index first = first_keeper(pass);
+  Index kept = 0;
+  for (const SendingColumn& column : columns_.columns) {
+    kept += first >= 0 && column.sender >= first && column.sender < first + pass.workers ? 1 : 0;
+  }
+  return static_cast<double>((inputs() * pass.workers - kept) * pass.batch);
+}
+
+void Boundary::grow_memory(const device::Device& device, Way& way) {
+  const Index segments = by_neuron_ ? inputs() : columns_.senders;
+  if (way.memory.size() == 0) way.memory = device::Buffer<float>::zeros(device, workers_ * segments);
+}
+
+/// Gives the payload what the codec keeps for the pass's workers.
+void Boundary::load_memory(const Pass& pass, Way& way) {
+  if (!codec_->has_memory()) return;
+  if (!pass.training || !keeps_memory()) return way.payload.memory.zero();
+  grow_memory(pass.device, way);
+  const Index segments = table_->count();
+  for_each(pass.device, pass.workers * segments,
+           CopyKernel{way.memory.data() + pass.place.first_worker * segments, way.payload.memory.data()});
+}
+
+void Boundary::store_memory(const Pass& pass, Way& way) {
+  if (!keeps_memory() || !collects(pass)) return;
+  const Index segments = table_->count();
+  for_each(pass.device, pass.workers * segments,
+           CopyKernel{way.payload.memory.data(), way.memory.data() + pass.place.first_worker * segments});
+}
+
+/// Encodes an activation or its gradient.
+void Boundary::encode(const Pass& pass, Way& way, const float* input) {
+  if (way.payload.rows < pass.workers) way.payload = codec_->make_payload(pass.device, *table_, pass.workers);
+  for_each_row(pass.device, pass.examples(), inputs(), PackBoundaryKernel{places(pass), inputs(), input, rows_.data()});
+  load_memory(pass, way);
+  const compress::RngKey key{pass.place.seed + static_cast<std::uint32_t>(pass.place.first_draw), pass.exchange_step,
+                             pass.place.first_worker, way.purpose};
+  codec_->encode(pass.device, *table_, {0, pass.workers}, {}, key, {rows_.data(), pass.batch * inputs()}, way.payload);
+  store_memory(pass, way);
+}
+
+/// Decodes what encode() has encoded, and remembers what crossed.
+void Boundary::decode(const Pass& pass, Way& way, const float* input, float* output) {
+  const Index size = pass.batch * inputs();
+  for (Index worker = 0; worker < pass.workers; ++worker) {
+    codec_->decode(pass.device, *table_, way.payload, worker, decoded_.data() + worker * size);
+  }
+  const UnpackBoundaryKernel unpack{
+      places(pass),     inputs(),        first_keeper(pass),
+      by_sample_,       table_->count(), codec_->refuses() ? way.payload.refused.data() : nullptr,
+      decoded_.data(),  input,           output,
+      crossings_.data()};
+  for_each_row(pass.device, pass.examples(), inputs(), unpack);
+}
+
+/// Returns the bytes of the encoded segments that crossed.
+double Boundary::encoded_bytes(const Pass& pass, const Way& way) const {
+  const std::vector<Index> sizes = way.payload.sizes.size() > 0 ? way.payload.sizes.to_host() : std::vector<Index>();
+  const Index first = first_keeper(pass);
+  double bytes = 0;
+  for (Index worker = 0; worker < pass.workers; ++worker) {
+    for (std::size_t s = 0; s < senders_.size(); ++s) {
+      if (first >= 0 && senders_[s] == first + worker) continue;
+      const compress::Segment& segment = table_->segments()[s];
+      const std::size_t row = static_cast<std::size_t>(worker) * senders_.size() + s;
+      bytes += static_cast<double>((sizes.empty() ? codec_->body_bytes(segment) : sizes[row]) +
+                                   codec_->scale_bytes(segment));
+    }
+  }
+  return bytes;
+}
+
+/// Returns the number of values that were sent forward in the last pass.
+double Boundary::sent_values(const Pass& pass) const {
+  const Index own = pass.batch * inputs();
+  const auto counts = sums(pass.device, pass.workers, device::Chunks(own), SentTerm{crossings_.data(), own});
+  return std::accumulate(counts.begin(), counts.end(), 0.0);
+}
+
+void Boundary::forward(const Pass& pass, const float* input, float* output) {
+  double bytes = 4 * elements_crossing(pass);
+  const bool encodes = codec_ != nullptr && (pass.training || pass.crosses_boundaries);
+  if (encodes) {
+    lay_out(pass);
+    encode(pass, up_, input);
+    decode(pass, up_, input, output);
+    if (config_.forward == "codec" && collects(pass)) bytes = encoded_bytes(pass, up_);
+  }
+  if (!encodes || config_.forward == "dense") {
+    for_each(pass.device, pass.examples() * inputs(), CopyKernel{input, output});
+  }
+  if (collects(pass)) up_.bytes += bytes;
+}
+
+void Boundary::backward(const Pass& pass, const float*, const float*, float* output_delta, float* input_delta) {
+  const Index count = pass.examples() * inputs();
+  double bytes = 0;
+  if (codec_ == nullptr || config_.backward == "dense") {
+    for_each(pass.device, count, CopyKernel{output_delta, input_delta});
+    bytes = 4 * elements_crossing(pass);
+  } else if (config_.backward == "mask") {
+    for_each(pass.device, count, MaskKernel{crossings_.data(), output_delta, input_delta});
+    bytes = collects(pass) ? 4 * sent_values(pass) : 0;
+  } else {
+    encode(pass, down_, output_delta);
+    decode(pass, down_, output_delta, input_delta);
+    bytes = collects(pass) ? encoded_bytes(pass, down_) : 0;
+  }
+  if (collects(pass)) down_.bytes += bytes;
+}
+
+void Boundary::visit_state(device::StateVisitor& visitor) {
+  if (!keeps_memory()) return;
+  const Range own = visitor.shard().own();
+  for (Way* way : {&up_, &down_}) {
+    grow_memory(visitor.shard().device, *way);
+    const Index segments = way->memory.size() / workers_;
+    visitor.rows(way == &up_ ? "forward" : "backward", way->memory, segments, own.first * segments);
+  }
+}
+
+/// Records what crossed in one direction, as an all-to-all from the view of the average worker.
+void Boundary::append(const Way& way, double bytes, netmodel::TrafficList& traffic) const {
+  const Index group = columns_.receivers_send ? workers_ : 2;
+  if (group == 1) return;
+  const double each = bytes / static_cast<double>(workers_);
+  const double payload = each * static_cast<double>(group) / static_cast<double>(group - 1);
+  traffic.push_back({.collective = netmodel::Collective::all_to_all,
+                     .direction = way.direction,
+                     .type = codec_ == nullptr ? netmodel::WireType::fp32 : netmodel::WireType::packed,
+                     .group_size = group,
+                     .messages = messages_sent(netmodel::Collective::all_to_all, group),
+                     .payload_bytes = static_cast<Index>(std::ceil(payload))});
+}
+
+void Boundary::end_step(const StepEnd& end) {
+  const std::vector<double> own = {up_.bytes, down_.bytes};
+  const std::vector<double> all = end.shard.communicator->all_gather(own);
+  up_.bytes = down_.bytes = 0;
+  double up = 0, down = 0;
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    up += all[i];
+    down += all[i + 1];
+  }
+  append(up_, up, end.traffic);
+  append(down_, down, end.traffic);
+}
+
+}  // namespace onebit::sim

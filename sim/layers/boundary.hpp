@@ -1,0 +1,87 @@
+#pragma once
+// Activations that cross from the workers that compute them to the workers that use them, through a codec.
+
+#include <vector>
+
+#include "compress/codecs/codec.hpp"
+#include "sim/layers/boundary_config.hpp"
+#include "sim/layers/boundary_kernels.hpp"
+#include "sim/layers/layer.hpp"
+
+namespace onebit::sim {
+
+/// Which worker sends which column of an activation.
+struct SendingColumns {
+  Index senders = 1;
+  bool receivers_send = false;  ///< whether sender s is also the receiver with number s, and keeps what it would send
+                                ///< to itself; otherwise senders and receivers are different workers
+  std::vector<SendingColumn> columns = {};
+
+  /// One sender for all columns: the cut of a model between two groups of workers.
+  static SendingColumns one(Index columns);
+};
+
+/// A boundary between workers. Forward, each sender sends its columns of every example to the worker that has the
+/// example; backward, the gradients return. Each (sender, receiver) pair is encoded separately.
+///
+/// The identity in evaluations, unless the batch asks for the boundary: then all columns cross, and codecs with a
+/// memory use a new one.
+///
+/// With backward = mask, the gradient of an element that was not sent is 0, and only the values of the others return,
+/// as float32. The result is the exact gradient of the loss with a fixed mask (Gupta et al. 2021). Zeros are never
+/// sent by sparse codecs, so they cost nothing and have no gradient.
+class Boundary final : public Layer {
+ public:
+  /// workers: number of workers of the run. Throws ConfigError for an unknown option value and for a codec that does
+  /// not fit.
+  Boundary(SendingColumns columns, Index workers, const BoundaryConfig& config);
+
+  bool replayable() const override { return false; }
+  void forward(const Pass& pass, const float* input, float* output) override;
+  void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                float* input_delta) override;
+  void visit_state(device::StateVisitor& visitor) override;
+  void end_step(const StepEnd& end) override;
+
+ private:
+  /// What one direction keeps.
+  struct Way {
+    device::Purpose purpose;
+    netmodel::Direction direction;
+    compress::Payload payload;     ///< of the rows of the last pass
+    device::Buffer<float> memory;  ///< numbers that the codec keeps for each worker, [workers][segments]
+    double bytes = 0;              ///< bytes that crossed in this step
+  };
+
+  BoundaryPlaces places(const Pass& pass) const { return {pass.batch, places_.data(), by_neuron_}; }
+  bool keeps_memory() const { return codec_ != nullptr && codec_->has_memory() && !by_sample_; }
+  Index first_keeper(const Pass& pass) const;
+  double elements_crossing(const Pass& pass) const;
+  void lay_out(const Pass& pass);
+  void add_segments(Index sender, Index width, std::vector<compress::Segment>& segments);
+  void encode(const Pass& pass, Way& way, const float* input);
+  void decode(const Pass& pass, Way& way, const float* input, float* output);
+  void load_memory(const Pass& pass, Way& way);
+  void store_memory(const Pass& pass, Way& way);
+  void grow_memory(const device::Device& device, Way& way);
+  double encoded_bytes(const Pass& pass, const Way& way) const;
+  double sent_values(const Pass& pass) const;
+  void append(const Way& way, double bytes, netmodel::TrafficList& traffic) const;
+
+  SendingColumns columns_;
+  Index workers_;
+  BoundaryConfig config_;
+  std::unique_ptr<compress::Codec> codec_;  ///< null if nothing is compressed
+  bool by_neuron_, by_sample_;
+  Way up_{device::Purpose::boundary_forward, netmodel::Direction::up, {}, {}};
+  Way down_{device::Purpose::boundary_backward, netmodel::Direction::down, {}, {}};
+  device::Buffer<SendingColumn> places_;
+  std::optional<compress::SegmentTable> table_;  ///< segments of a row, for the batch size of the last pass
+  std::vector<Index> senders_;                   ///< sender of each segment
+  Index batch_ = 0;                              ///< that batch size
+  device::Buffer<float> rows_;                   ///< packed rows, then their errors
+  device::Buffer<float> decoded_;
+  device::Buffer<Crossing> crossings_;  ///< of the last training pass, [examples][columns]
+};
+
+}  // namespace onebit::sim

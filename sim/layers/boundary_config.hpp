@@ -1,0 +1,31 @@
+#pragma once
+// Options of what crosses between workers in model parallelism.
+
+#include <string>
+
+#include "compress/channels/exchange_config.hpp"
+
+namespace onebit::sim {
+
+/// How activations and their gradients cross a boundary between workers.
+struct BoundaryConfig {
+  /// A codec, and `fp32` for no compression. `dct-mp` is DCT's model-parallel compressor (Gupta et al. 2021): the codec
+  /// dct, whose threshold is renewed in every step by default, and backward = mask.
+  compress::CodecConfig codec = {.name = "fp32", .k = 0.05, .renew = 1};
+  std::string scope = "batch";     ///< what shares a scale or a threshold: batch | sample | neuron
+  std::string forward = "codec";   ///< activations: codec | dense
+  std::string backward = "codec";  ///< gradients: codec | mask (only of values that were sent forward) | dense
+
+  bool compresses() const { return codec.name != "fp32"; }
+};
+
+/// How the embedding tables of a model are divided and trained.
+struct TablesConfig {
+  std::string split = "table";    ///< table | row | column
+  std::string optimizer = "sgd";  ///< sgd | adagrad (row-wise)
+  double lr = 0;                  ///< learning rate before the schedule; 0: that of the run
+  double eps = 1e-8;              ///< adagrad: added to the square root
+  Index capacity = 0;             ///< bytes of tables that a worker can hold; 0: no limit
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,146 @@
+#pragma once
+// Kernels of embedding bags.
+
+#include <cmath>
+
+#include "device/base/types.hpp"
+#include "device/launch/lanes.hpp"
+#include "device/math/philox.hpp"
+
+namespace onebit::sim {
+
+/// Where a table's rows and bags are stored.
+struct TablePlace {
+  Index first_row = 0;   ///< number of its first row among the rows of all tables
+  Index rows = 0;        ///< rows of the table
+  Index first_slot = 0;  ///< number of its first slot among the slots of an example
+  Index slots = 0;       ///< slots of its bags
+};
+
+/// Draws a table's elements from the uniform distribution on (-1/sqrt(n), 1/sqrt(n)), n = rows of the table.
+struct DrawTableKernel {
+  device::RandomKey key;
+  Index table;
+  float bound;
+  float* elements;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    elements[i] = (2.0f * device::uniform(key, {.step = table + 1, .element = i}) - 1.0f) * bound;
+  }
+};
+
+/// Returns the part of a table of n rows that holds a row. Part p holds the rows from ceil(n p / parts) on.
+ONEBIT_HOST_DEVICE inline Index part_of(Index row, Index n, Index parts) {
+  return row * parts / n;
+}
+
+/// output[example][part][table] = sum of the bag's rows that the part holds.
+struct PoolKernel {
+  Index tables, parts, width, slots;
+  const TablePlace* places;
+  const std::int32_t* bags;
+  const float* weights;
+  float* output;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
+    const TablePlace& place = places[row % tables];
+    const Index part = row / tables % parts, example = row / tables / parts;
+    const std::int32_t* bag = bags + example * slots + place.first_slot;
+    double sum = 0;
+    for (Index s = 0; s < place.slots; ++s) {
+      const Index id = bag[s];
+      if (id < 0 || part_of(id, place.rows, parts) != part) continue;
+      sum += static_cast<double>(weights[(place.first_row + id) * width + column]);
+    }
+    output[row * width + column] = static_cast<float>(sum);
+  }
+};
+
+/// A row of a table that a step has touched, and the examples whose bags hold it.
+struct TouchedRow {
+  Index row = 0;     ///< number among the rows of all tables
+  Index column = 0;  ///< first column of the pooled vector that it is part of
+  Index first = 0;   ///< its first entry in the list of examples
+  Index count = 0;   ///< its number of entries, one for every time that a bag holds the row
+};
+
+/// gradient[touched row] = factor * sum of its examples' deltas, in the order of the entries.
+struct RowGradientKernel {
+  Index width, pooled;  ///< columns of a row; columns of all tables together
+  double factor;
+  const TouchedRow* rows;
+  const std::int32_t* examples;
+  const float* deltas;
+  float* gradients;
+  ONEBIT_HOST_DEVICE void operator()(Index item, Index column) const {
+    const TouchedRow& row = rows[item];
+    const float* from = deltas + row.column + column;
+    double sum = 0;
+    for (Index k = 0; k < row.count; ++k) sum += static_cast<double>(from[examples[row.first + k] * pooled]);
+    gradients[item * width + column] = static_cast<float>(factor * sum);
+  }
+};
+
+/// SGD on touched rows: W_j -= lr * g_j.
+struct RowSgdKernel {
+  Index width;
+  float lr;
+  const TouchedRow* rows;
+  const float* gradients;
+  float* weights;
+  ONEBIT_HOST_DEVICE void operator()(Index item, Index column) const {
+    weights[rows[item].row * width + column] -= lr * gradients[item * width + column];
+  }
+};
+
+/// Row-wise Adagrad on touched rows: s_j += mean over columns of g_j^2, W_j -= lr * g_j / (sqrt(s_j) + eps).
+struct RowAdagradKernel {
+  Index width;
+  float lr, eps;
+  const TouchedRow* rows;
+  const float* gradients;
+  float* squares;  ///< s, one number for every row of every table
+  float* weights;
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
+    const Index row = rows[item].row;
+    const float* g = gradients + item * width;
+    const double sum = lanes.sum(width, [g](Index c) { return static_cast<double>(g[c]) * static_cast<double>(g[c]); });
+    const auto s = static_cast<float>(static_cast<double>(squares[row]) + sum / static_cast<double>(width));
+    const float rate = lr / (std::sqrt(s) + eps);
+    lanes.barrier();
+    lanes.once([&] { squares[row] = s; });
+    float* w = weights + row * width;
+    lanes.each(width, [=](Index c) { w[c] -= rate * g[c]; });
+  }
+};
+
+/// Copies row numbers.
+struct CopyBagsKernel {
+  const std::int32_t* input;
+  std::int32_t* output;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { output[i] = input[i]; }
+};
+
+/// output[example] = the sum of its parts.
+struct SumPartsKernel {
+  Index parts, columns;
+  const float* input;
+  float* output;
+  ONEBIT_HOST_DEVICE void operator()(Index example, Index column) const {
+    const float* from = input + example * parts * columns + column;
+    double sum = 0;
+    for (Index part = 0; part < parts; ++part) sum += static_cast<double>(from[part * columns]);
+    output[example * columns + column] = static_cast<float>(sum);
+  }
+};
+
+/// Copies the gradient of a sum to each of its parts.
+struct SpreadPartsKernel {
+  Index parts, columns;
+  const float* sum_delta;
+  float* delta;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
+    delta[row * columns + column] = sum_delta[row / parts * columns + column];
+  }
+};
+
+}  // namespace onebit::sim

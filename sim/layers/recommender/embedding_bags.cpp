@@ -1,0 +1,176 @@
+#include "sim/layers/recommender/embedding_bags.hpp"
+
+#include <cmath>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "device/launch/launch.hpp"
+#include "sim/layers/dropout_kernels.hpp"
+
+namespace onebit::sim {
+namespace {
+
+constexpr Index kMostElements = Index{1} << 40;
+
+/// Rectangle of elements of a buffer.
+template <class T>
+device::Block block(device::Buffer<T>& buffer, Index first, Index rows, Index width, Index pitch) {
+  constexpr auto size = static_cast<Index>(sizeof(T));
+  return {buffer.data() + first, rows, width * size, pitch * size};
+}
+
+}  // namespace
+
+EmbeddingBags::EmbeddingBags(const device::Device& device, Shape shape, const TablesConfig& config, std::uint32_t seed)
+    : Layer(0, shape.parts * std::ssize(shape.tables) * shape.width),
+      device_(device),
+      shape_(std::move(shape)),
+      config_(config) {
+  for (const BagTable& table : shape_.tables) {
+    places_.push_back({rows_, table.rows, slots_, table.slots});
+    rows_ += table.rows;
+    slots_ += table.slots;
+  }
+  if (rows_ > kMostElements / shape_.width) {
+    throw ConfigError("the tables are too large", std::to_string(rows_) + " rows of " + std::to_string(shape_.width),
+                      "cap the rows (--data.max-rows) or take a smaller --model.embedding");
+  }
+  if (config_.optimizer != "sgd" && config_.optimizer != "adagrad") {
+    throw ConfigError("unknown optimizer of the tables", "tables.optimizer " + config_.optimizer, "sgd or adagrad");
+  }
+  if (!(std::isfinite(config_.lr) && config_.lr >= 0)) {
+    throw ConfigError("option out of range", "tables.lr " + shortest(config_.lr), "a finite number, at least 0");
+  }
+  if (!(std::isfinite(config_.eps) && config_.eps > 0)) {
+    throw ConfigError("option out of range", "tables.eps " + shortest(config_.eps), "a finite number above 0");
+  }
+  place_table_ = device::Buffer<TablePlace>::copy_of(device_, places_);
+  weights_ = device::Buffer<float>(device_, rows_ * shape_.width);
+  if (config_.optimizer == "adagrad") squares_ = device::Buffer<float>::zeros(device_, rows_);
+  draw(seed);
+}
+
+void EmbeddingBags::draw(std::uint32_t seed) {
+  const device::RandomKey key{seed, device::Purpose::initialization};
+  for (std::size_t t = 0; t < places_.size(); ++t) {
+    const TablePlace& place = places_[t];
+    const auto bound = static_cast<float>(1 / std::sqrt(static_cast<double>(place.rows)));
+    for_each(device_, place.rows * shape_.width,
+             DrawTableKernel{key, static_cast<Index>(t), bound, weights_.data() + place.first_row * shape_.width});
+  }
+}
+
+void EmbeddingBags::forward(const Pass& pass, const float*, float* output) {
+  const auto tables = std::ssize(places_);
+  const PoolKernel kernel{tables,      shape_.parts,    shape_.width, slots_, place_table_.data(),
+                          pass.tokens, weights_.data(), output};
+  for_each_row(device_, pass.examples() * shape_.parts * tables, shape_.width, kernel);
+}
+
+/// Keeps the gradients of the pooled embeddings for the end of the step.
+void EmbeddingBags::backward(const Pass& pass, const float*, const float*, float* output_delta, float*) {
+  if (!collects(pass)) return;
+  if (used_ == parts_.size()) parts_.emplace_back();
+  Part& part = parts_[used_++];
+  part.workers = pass.workers;
+  part.batch = pass.batch;
+  part.first_worker = pass.place.first_worker;
+  part.first_draw = pass.place.first_draw;
+  grow(part.deltas, device_, pass.examples() * outputs());
+  grow(part.bags, device_, pass.examples() * slots_);
+  for_each(device_, pass.examples() * outputs(), CopyKernel{output_delta, part.deltas.data()});
+  for_each(device_, pass.examples() * slots_, CopyBagsKernel{pass.tokens, part.bags.data()});
+}
+
+void EmbeddingBags::visit_state(device::StateVisitor& visitor) {
+  visitor.shared("tables", weights_);
+  if (squares_.size() > 0) visitor.shared("squares", squares_);
+}
+
+void EmbeddingBags::end_step(const StepEnd& end) {
+  Index examples = 0;
+  for (std::size_t p = 0; p < used_; ++p) examples += parts_[p].workers * parts_[p].batch;
+  const Index draws = examples / end.shard.own().count, all = end.shard.workers() * draws;
+  grow(deltas_, device_, all * outputs());
+  grow(bags_, device_, all * slots_);
+  place_parts(draws);
+  exchange(end.shard, draws);
+  used_ = 0;
+  if (!device_.plans()) {
+    std::vector<std::int32_t> bags(static_cast<std::size_t>(all * slots_));
+    bags_.download(bags);
+    lists_.list(bags, places_, shape_.parts, shape_.width);
+  }
+  update(config_.lr > 0 ? config_.lr * end.schedule_factor : end.lr, all);
+  record(end.traffic);
+}
+
+/// Puts this device's gradients and bags where they belong among those of all workers.
+void EmbeddingBags::place_parts(Index draws) {
+  for (std::size_t p = 0; p < used_; ++p) {
+    Part& part = parts_[p];
+    const Index first = part.first_worker * draws + part.first_draw;
+    const auto copy = [&](auto& to, auto& from, Index columns) {
+      to.memory()->copy(block(to, first * columns, part.workers, part.batch * columns, draws * columns), *from.memory(),
+                        block(from, 0, part.workers, part.batch * columns, part.batch * columns));
+    };
+    copy(deltas_, part.deltas, outputs());
+    copy(bags_, part.bags, slots_);
+  }
+}
+
+/// Sends this device's gradients and bags to all other devices.
+void EmbeddingBags::exchange(const device::Shard& shard, Index draws) {
+  if (shard.ranks() == 1) return;
+  const auto rows_of = [&](Range workers) -> device::Blocks {
+    const Index first = workers.first * draws, rows = workers.count * draws;
+    return {block(deltas_, first * outputs(), rows, outputs(), outputs()),
+            block(bags_, first * slots_, rows, slots_, slots_)};
+  };
+  std::vector<device::Blocks> to, from;
+  for (Index rank = 0; rank < shard.ranks(); ++rank) {
+    const bool self = rank == shard.rank();
+    to.push_back(self ? device::Blocks{} : rows_of(shard.own()));
+    from.push_back(self ? device::Blocks{} : rows_of(shard.ranges[static_cast<std::size_t>(rank)]));
+  }
+  shard.communicator->all_to_all(device_, to, from);
+}
+
+/// Updates the touched rows.
+void EmbeddingBags::update(double lr, Index examples) {
+  const Index most = examples * slots_;  // a planning device does not know the lists
+  const Index rows = device_.plans() ? most : std::ssize(lists_.rows);
+  grow(touched_, device_, rows);
+  grow(examples_, device_, device_.plans() ? most : std::ssize(lists_.examples));
+  grow(gradients_, device_, rows * shape_.width);
+  touched_.upload(lists_.rows);
+  examples_.upload(lists_.examples);
+  const RowGradientKernel gradient{shape_.width,     outputs(),        1.0 / static_cast<double>(shape_.workers),
+                                   touched_.data(),  examples_.data(), deltas_.data(),
+                                   gradients_.data()};
+  for_each_row(device_, rows, shape_.width, gradient);
+  const auto rate = static_cast<float>(lr);
+  if (squares_.size() == 0) {
+    const RowSgdKernel sgd{shape_.width, rate, touched_.data(), gradients_.data(), weights_.data()};
+    for_each_row(device_, rows, shape_.width, sgd);
+  } else {
+    const RowAdagradKernel adagrad{
+        shape_.width,    rate,           static_cast<float>(config_.eps), touched_.data(), gradients_.data(),
+        squares_.data(), weights_.data()};
+    for_each_item(device_, rows, adagrad);
+  }
+}
+
+/// Records the row numbers that workers send to the owners of the rows, 4 bytes each.
+void EmbeddingBags::record(netmodel::TrafficList& traffic) {
+  if (shape_.workers == 1) return;
+  const Index numbers = ceil_div(std::ssize(lists_.examples), shape_.workers);
+  traffic.push_back({.collective = netmodel::Collective::all_to_all,
+                     .direction = netmodel::Direction::up,
+                     .type = netmodel::WireType::packed,
+                     .group_size = shape_.workers,
+                     .messages = messages_sent(netmodel::Collective::all_to_all, shape_.workers),
+                     .payload_bytes = 4 * numbers * shape_.copies});
+}
+
+}  // namespace onebit::sim

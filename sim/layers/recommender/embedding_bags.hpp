@@ -1,0 +1,74 @@
+#pragma once
+// Embedding tables that workers own (model parallelism), and the pooled embeddings that they send.
+
+#include <deque>
+
+#include "sim/layers/layer.hpp"
+#include "sim/layers/recommender/row_lists.hpp"
+
+namespace onebit::sim {
+
+/// output[part][table] = the sum of the bag's rows of the table (Naumov et al. 2019), or with several parts of the rows
+/// that the part holds. The input is the pass's bags, not numbers. Rows are initially drawn from U(-1/sqrt(n),
+/// 1/sqrt(n)), where n is the number of rows of the table.
+///
+/// The tables are not among the model's tensors: no gradient of theirs is averaged, and no optimizer sees them. Their
+/// owners update the rows that a step has touched when it ends, by the gradient of the mean loss over all workers. A
+/// row that is touched several times gets one update, by the sum in the order of workers and examples, so that its bits
+/// do not depend on threads, devices, groups or ranks.
+///
+/// Every device keeps a copy of all tables, and devices exchange the gradients of the pooled embeddings at the end of
+/// a step. What the workers would exchange is recorded elsewhere (Boundary, and the row numbers here).
+class EmbeddingBags final : public Layer {
+ public:
+  struct Shape {
+    std::vector<BagTable> tables;
+    Index width = 0;    ///< columns of a row
+    Index parts = 1;    ///< parts that the rows of a table are divided into
+    Index workers = 1;  ///< workers of the run
+    Index copies = 1;   ///< number of owners that need each row number
+  };
+  /// Draws the tables by the seed. On a device that plans, they have no values. Throws ConfigError for options out of
+  /// range.
+  EmbeddingBags(const device::Device& device, Shape shape, const TablesConfig& config, std::uint32_t seed);
+
+  bool replayable() const override { return false; }
+  void forward(const Pass& pass, const float* input, float* output) override;
+  void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                float* input_delta) override;
+  void visit_state(device::StateVisitor& visitor) override;
+  void end_step(const StepEnd& end) override;
+
+ private:
+  /// Gradients of pooled embeddings, from one backward pass.
+  struct Part {
+    device::Buffer<float> deltas;       ///< [workers][batch][columns]
+    device::Buffer<std::int32_t> bags;  ///< [workers][batch][slots]
+    Index workers = 0, batch = 0, first_worker = 0, first_draw = 0;
+  };
+
+  void draw(std::uint32_t seed);
+  void place_parts(Index draws);
+  void exchange(const device::Shard& shard, Index draws);
+  void update(double lr, Index examples);
+  void record(netmodel::TrafficList& traffic);
+
+  device::Device device_;
+  Shape shape_;
+  TablesConfig config_;
+  std::vector<TablePlace> places_;
+  Index rows_ = 0, slots_ = 0;  ///< rows of all tables; slots of all bags of an example
+  device::Buffer<TablePlace> place_table_;
+  device::Buffer<float> weights_;  ///< [rows][width]
+  device::Buffer<float> squares_;  ///< Adagrad: sums of squares, [rows]; otherwise empty
+  std::deque<Part> parts_;         ///< of this step's backward passes; the buffers are reused
+  std::size_t used_ = 0;           ///< number of parts that this step has filled
+  device::Buffer<float> deltas_;   ///< of all workers, [worker][draw][columns]
+  device::Buffer<std::int32_t> bags_;
+  RowLists lists_;
+  device::Buffer<TouchedRow> touched_;
+  device::Buffer<std::int32_t> examples_;
+  device::Buffer<float> gradients_;  ///< [touched rows][width]
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,26 @@
+#pragma once
+// Which worker owns which part of the embedding tables (model parallelism).
+
+#include <string>
+#include <vector>
+
+#include "sim/layers/boundary.hpp"
+
+namespace onebit::sim {
+
+/// How embedding tables are divided among the workers. `table`: whole tables, contiguous, of which the first T mod N
+/// workers own one more. `row`: every worker owns a contiguous range of the rows of every table, and sends the sum of
+/// the rows that it owns. `column`: every worker owns a contiguous range of the columns of every table.
+enum class TableSplit { table, row, column };
+
+/// Returns the split with a name. Throws ConfigError for an unknown name.
+TableSplit parse_table_split(const std::string& name);
+
+/// Returns which worker sends which column of the pooled vectors, [tables x width] or with TableSplit::row [workers x
+/// tables x width]. Throws ConfigError if the split leaves a worker without a share.
+SendingColumns senders_of(TableSplit split, Index workers, Index tables, Index width);
+
+/// Returns the number of elements of the tables that each worker owns, [workers].
+std::vector<Index> elements_owned(TableSplit split, Index workers, const std::vector<BagTable>& tables, Index width);
+
+}  // namespace onebit::sim
