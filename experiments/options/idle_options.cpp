@@ -135,7 +135,9 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
 const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
   if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
   const auto after = [&](const std::string& prefix) { return option.substr(prefix.size()); };
-  if (holds("boundary.k boundary.renew boundary.levels boundary.block boundary.threshold boundary.packing", option)) {
+  if (holds("boundary.k boundary.renew boundary.levels boundary.block boundary.threshold boundary.scaled "
+            "boundary.packing",
+            option)) {
     const std::string& codec = config.model.boundary.codec.name;
     const auto read = compress::options_of_codec(codec == "dct-mp" ? "dct" : codec);
     return !read || holds(*read, after("boundary.")) ? nullptr : "boundary.codec";

@@ -218,6 +218,7 @@ sim::RunConfig make_config(const Settings& settings) {
   config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, chosen);
   config.model = sim::completed(config.model);
   const sim::Input input = sim::model_entry(config.model.name).input;
+  if (!given("data") && input == sim::Input::bags) config.data.name = "clicks";
   if (!given("data") && (input == sim::Input::none || input == sim::Input::any)) config.data.name = "none";
   check_used(settings, config, "model", config.model.name, sim::models());
   check_used(settings, config, "data", config.data.name, sim::data_sources());

@@ -73,6 +73,8 @@ std::vector<RunOption> model_options() {
       field("model.context", "tokens per example; 0: the model's own number", ONEBIT_PLACE(model.context)),
       field("model.embedding", "ngram: size of a byte's embedding; dlrm: of a table's row; 0: the model's own",
             ONEBIT_PLACE(model.embedding)),
+      field("model.cut", "mlp, transformers: layers or blocks before a boundary between two groups of workers; 0: none",
+            ONEBIT_PLACE(model.cut)),
       field("model.hidden", "ngram: width of the hidden layer", ONEBIT_PLACE(model.hidden)),
       widths("model.bottom", "dlrm: widths of the bottom layers but the last, e.g. 512,256; empty: the model's own",
              &sim::ModelConfig::bottom),

@@ -9,7 +9,7 @@
 
 namespace onebit::sim {
 
-std::unique_ptr<Model> make_cnn(const device::Device& device, const ModelConfig&, const DataSource& data) {
+std::unique_ptr<Model> make_cnn(const device::Device& device, const ModelConfig& config, const DataSource& data) {
   constexpr Index hidden = 128;
   ImageShape image = data.image();
   if (image.height < 4 || image.width < 4) {
@@ -27,7 +27,7 @@ std::unique_ptr<Model> make_cnn(const device::Device& device, const ModelConfig&
     layers.push_back(std::make_unique<MaxPool>(PoolShape{image.height, image.width, filters, 2}));
     image = {filters, image.height / 2, image.width / 2};
   }
-  add_dense({layers.back()->outputs(), hidden, data.classes()}, Activation::relu, parameters, layers);
+  add_dense({layers.back()->outputs(), hidden, data.classes()}, Activation::relu, parameters, layers, config);
   return make_network(device, std::move(parameters), std::move(layers));
 }
 

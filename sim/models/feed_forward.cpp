@@ -9,17 +9,17 @@ namespace onebit::sim {
 namespace {
 
 std::unique_ptr<Model> make_dense_network(const device::Device& device, const std::vector<Index>& widths,
-                                          Activation activation) {
+                                          Activation activation, const ModelConfig& config) {
   Parameters parameters;
   std::vector<std::unique_ptr<Layer>> layers;
-  add_dense(widths, activation, parameters, layers);
+  add_dense(widths, activation, parameters, layers, config);
   return make_network(device, std::move(parameters), std::move(layers));
 }
 
 }  // namespace
 
-std::unique_ptr<Model> make_softmax(const device::Device& device, const ModelConfig&, const DataSource& data) {
-  return make_dense_network(device, {data.feature_count(), data.classes()}, Activation::none);
+std::unique_ptr<Model> make_softmax(const device::Device& device, const ModelConfig& config, const DataSource& data) {
+  return make_dense_network(device, {data.feature_count(), data.classes()}, Activation::none, config);
 }
 
 std::unique_ptr<Model> make_mlp(const device::Device& device, const ModelConfig& config, const DataSource& data) {
@@ -31,7 +31,7 @@ std::unique_ptr<Model> make_mlp(const device::Device& device, const ModelConfig&
                       "the first width must be " + std::to_string(data.feature_count()) + ", the last " +
                           std::to_string(data.classes()));
   }
-  return make_dense_network(device, widths, parse_activation(config.activation));
+  return make_dense_network(device, widths, parse_activation(config.activation), config);
 }
 
 std::unique_ptr<Model> make_ngram(const device::Device& device, const ModelConfig& config, const DataSource& data) {
@@ -43,7 +43,7 @@ std::unique_ptr<Model> make_ngram(const device::Device& device, const ModelConfi
   const Embedding::Shape shape{
       .vocabulary = data.vocabulary(), .context = data.context(), .width = config.embedding, .deviation = 1.0};
   layers.push_back(std::make_unique<Embedding>(parameters, shape));
-  add_dense({data.context() * config.embedding, config.hidden, data.classes()}, activation, parameters, layers);
+  add_dense({data.context() * config.embedding, config.hidden, data.classes()}, activation, parameters, layers, config);
   return make_network(device, std::move(parameters), std::move(layers));
 }
 

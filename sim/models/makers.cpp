@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "device/base/error.hpp"
+#include "sim/layers/boundary.hpp"
 #include "sim/layers/image/pool.hpp"
 #include "sim/layers/linear.hpp"
 #include "sim/models/network.hpp"
@@ -25,8 +26,19 @@ double deviation_before(Activation activation, Index inputs) {
   return std::sqrt((activation == Activation::none ? 1.0 : 2.0) / static_cast<double>(inputs));
 }
 
+void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<std::unique_ptr<Layer>>& layers) {
+  if (config.cut < 0 || config.cut > blocks) {
+    throw ConfigError(
+        "the model cannot be cut there", "model.cut " + std::to_string(config.cut),
+        blocks == 0 ? "this model has nothing to cut" : "from 1 to " + std::to_string(blocks) + "; 0: no cut");
+  }
+  if (block != config.cut) return;
+  layers.push_back(
+      std::make_unique<Boundary>(SendingColumns::one(layers.back()->outputs()), config.workers, config.boundary));
+}
+
 void add_dense(const std::vector<Index>& widths, Activation activation, Parameters& parameters,
-               std::vector<std::unique_ptr<Layer>>& layers) {
+               std::vector<std::unique_ptr<Layer>>& layers, const ModelConfig& config) {
   for (std::size_t l = 1; l < widths.size(); ++l) {
     const Activation own = l + 1 < widths.size() ? activation : Activation::none;
     const Linear::Shape shape{.inputs = widths[l - 1],
@@ -34,6 +46,7 @@ void add_dense(const std::vector<Index>& widths, Activation activation, Paramete
                               .activation = own,
                               .deviation = deviation_before(own, widths[l - 1])};
     layers.push_back(std::make_unique<Linear>(parameters, "layer" + std::to_string(l), shape));
+    add_cut(config, static_cast<Index>(l), std::ssize(widths) - 2, layers);
   }
 }
 

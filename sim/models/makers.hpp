@@ -31,9 +31,13 @@ void check_size(const std::string& option, Index value);
 double deviation_before(Activation activation, Index inputs);
 
 /// Adds a chain of dense layers, named layer1, layer2 and so on, with `activation` between them and none after the
-/// last.
+/// last. The chain may be cut after a layer.
 void add_dense(const std::vector<Index>& widths, Activation activation, Parameters& parameters,
-               std::vector<std::unique_ptr<Layer>>& layers);
+               std::vector<std::unique_ptr<Layer>>& layers, const ModelConfig& config);
+
+/// Adds the boundary of a model that is cut after the first config.cut of `blocks` layers or blocks, if `block` is the
+/// last of these. Throws ConfigError if the cut is out of range.
+void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<std::unique_ptr<Layer>>& layers);
 
 /// Adapts the first layer of a network, which reads [height][width][channels], to the images of a data source.
 std::unique_ptr<Layer> reads_images(const ImageShape& image, std::unique_ptr<Layer> layer);

@@ -128,6 +128,7 @@ struct ModelConfig {
   std::vector<Index> top;           ///< dlrm: widths of the top layers but the last; empty: the model's default
   std::string interaction = "dot";  ///< dlrm: dot | cat
   TablesConfig tables;              ///< dlrm: how tables are divided and trained
+  Index cut = 0;                    ///< mlp, transformers: layers or blocks before the boundary; 0: no boundary
   BoundaryConfig boundary;          ///< how activations cross between workers
   Index workers = 1;                ///< number of workers of the run; not an option
   std::uint32_t seed = 1;           ///< seed of the run; not an option

@@ -47,15 +47,15 @@ void dlrm_size(ModelConfig& config) {
 
 constexpr std::string_view kDlrm = "embedding bottom top interaction precision tables boundary";
 
-constexpr std::string_view kTransformer = "context depth width heads layer-norm dropout tied precision";
+constexpr std::string_view kTransformer = "context depth width heads layer-norm dropout tied precision cut boundary";
 
 constexpr ModelEntry kModels[] = {
     {"softmax", "softmax regression on dense features (convex)", "precision", Input::features, Target::next,
      make_softmax},
     {"logistic", "binary logistic regression with known constants: model.regulariser, model.lambda, model.bias",
      "regulariser lambda bias precision", Input::features, Target::next, make_logistic},
-    {"mlp", "fully connected network on dense features: model.layers, model.activation", "layers activation precision",
-     Input::features, Target::next, make_mlp},
+    {"mlp", "fully connected network on dense features: model.layers, model.activation",
+     "layers activation precision cut boundary", Input::features, Target::next, make_mlp},
     {"cnn",
      "network for images: 3x3 convolutions with 16 and 32 filters, max-pooling, dense 128",
      "precision",
@@ -176,6 +176,11 @@ ModelConfig completed(ModelConfig config) {
 std::unique_ptr<Model> make_model(const device::Device& device, const ModelConfig& config, const DataSource& data) {
   const ModelEntry& entry = model_entry(config.name);
   check_input(entry, data);
+  if (config.boundary.compresses() && config.cut == 0 && entry.input != Input::bags) {
+    throw ConfigError("the model has no boundary between workers",
+                      "boundary.codec " + config.boundary.codec.name + ", model " + config.name,
+                      "take a model with tables (dlrm-*), or cut an mlp or a transformer with --model.cut");
+  }
   return entry.make(device.with_precision(config.precision), config, data);
 }
 

@@ -66,6 +66,7 @@ class Builder {
       const std::string name = "block" + std::to_string(block);
       add_half(name + ".attention", &Builder::add_attention);
       add_half(name + ".feed-forward", &Builder::add_feed_forward);
+      add_cut(config_, block, config_.depth, layers_);
     }
     if (pre()) add_norm("norm", layers_);
     add_logits(table);

@@ -192,7 +192,8 @@ class LayerCheck {
 };
 
 /// Returns ||a - b|| relative to ||b||.
-inline double relative_error(const std::vector<float>& a, const onebit::oracle::Vector& b) {
+template <class Number>
+double relative_error(const std::vector<Number>& a, const onebit::oracle::Vector& b) {
   const double distance = onebit::oracle::distance(a, b);
   return distance == 0 ? 0 : distance / onebit::oracle::norm(b);
 }
