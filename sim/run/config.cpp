@@ -23,6 +23,19 @@ void check_not_negative(const std::string& option, double value) {
   }
 }
 
+/// Refuses what covers only the weights that all workers share, for models of which workers own a part.
+void refuse_owned(const ModelConfig& model, const ProbeConfig& probe) {
+  if (model_entry(model.name).input != Input::bags) return;
+  if (!model.init.empty()) {
+    throw ConfigError("a file of weights does not hold the tables that workers own", "model.init, model " + model.name,
+                      "start from a checkpoint (--resume), or leave it out");
+  }
+  if (probe.every > 0) {
+    throw ConfigError("probes do not cover the tables that workers own", "probe.every, model " + model.name,
+                      "leave it out");
+  }
+}
+
 }  // namespace
 
 void validate(const RunConfig& config) {
@@ -71,6 +84,7 @@ RunConfig with_short_stages(RunConfig config, Index steps) {
 RunConfig completed(RunConfig config) {
   validate(config);
   config.model = completed(config.model);
+  refuse_owned(config.model, config.probe);
   config.model.workers = config.workers;
   config.model.seed = config.seed;
   return config;
