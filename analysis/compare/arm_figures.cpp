@@ -207,6 +207,8 @@ ArmFigures figures_of(const Arm& arm, const Pricing& pricing) {
   figures.final_loss = interval_of(finished, &Summary::final_loss);
   figures.best_loss = interval_of(finished, &Summary::best_loss);
   figures.accuracy = interval_of(finished, &Summary::accuracy);
+  figures.auc = interval_of(finished, &Summary::auc);
+  figures.boundary_bytes = interval_of(finished, &Summary::boundary_bytes);
   figures.bytes = interval_of(finished, &Summary::bytes);
   figures.ratio_fp16 = {"a ring all-reduce of fp16 gradients at every step",
                         interval_of(finished, &Summary::ratio_fp16)};

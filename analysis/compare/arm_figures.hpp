@@ -65,14 +65,15 @@ struct ArmFigures {
   std::string name;
   Rates rates;
   Index runs = 0, finished = 0, diverged = 0, failed = 0, unfinished = 0;
-  std::vector<std::string> unfinished_runs;  ///< one line per run that did not finish: see unfinished_lines
-  Interval final_loss, best_loss, accuracy;  ///< evaluated losses and accuracy
-  Interval bytes;                            ///< bytes sent by one worker over the run
-  DenseRatio ratio_fp16, ratio_fp32;         ///< ratios of bytes
-  std::vector<ClusterSeconds> seconds;       ///< time of the run on each cluster
-  std::vector<RunTimes> times;               ///< times of every run, in the order of the arm's runs
-  std::vector<LossCurve> curves;             ///< curves against steps, samples and bytes, then seconds on each cluster
-  std::vector<RunCurve> run_curves;          ///< curves of the single runs, in the order of the arm's runs
+  std::vector<std::string> unfinished_runs;       ///< one line per run that did not finish: see unfinished_lines
+  Interval final_loss, best_loss, accuracy, auc;  ///< evaluated losses, accuracy and AUC
+  Interval boundary_bytes;                        ///< part of `bytes` that crossed a boundary; NaN: no boundary
+  Interval bytes;                                 ///< bytes sent by one worker over the run
+  DenseRatio ratio_fp16, ratio_fp32;              ///< ratios of bytes
+  std::vector<ClusterSeconds> seconds;            ///< time of the run on each cluster
+  std::vector<RunTimes> times;                    ///< times of every run, in the order of the arm's runs
+  std::vector<LossCurve> curves;     ///< curves against steps, samples and bytes, then seconds on each cluster
+  std::vector<RunCurve> run_curves;  ///< curves of the single runs, in the order of the arm's runs
   TargetCost to_target;
 };
 

@@ -34,12 +34,23 @@ double sent(const TrafficList& step, netmodel::Direction direction) {
   return bytes;
 }
 
+/// Returns the bytes of activations and their gradients that one worker sends in a step; NaN if it sends none.
+double boundary_bytes(const TrafficList& step) {
+  double bytes = nan;
+  for (const netmodel::Traffic& exchange : step) {
+    if (exchange.tensor != netmodel::kActivations) continue;
+    bytes = (std::isnan(bytes) ? 0 : bytes) + netmodel::sent_bytes(exchange).value;
+  }
+  return bytes;
+}
+
 void add_bytes(const std::vector<StepRange>& exchanges, Summary& summary) {
-  Mean dense, compressed, up, down;
+  Mean dense, compressed, up, down, boundary;
   for (const StepRange& range : exchanges) {
     if (range.each.empty()) continue;
     const double bytes = netmodel::sent_bytes(range.each).value;
     summary.bytes += range.steps() * bytes;
+    boundary.add(boundary_bytes(range.each), range.steps());
     if (!range.compressed) {
       dense.add(bytes, range.steps());
       continue;
@@ -53,7 +64,8 @@ void add_bytes(const std::vector<StepRange>& exchanges, Summary& summary) {
   summary.dense_step_bytes = dense.value();
   summary.compressed_step_bytes = compressed.value();
   const double fp32 = netmodel::sent_bytes(compress::DenseMean::plan(summary.workers, summary.parameters)).value;
-  if (summary.bytes > 0) {
+  summary.boundary_bytes = boundary.value() * boundary.count;
+  if (summary.bytes > 0 && std::isnan(summary.boundary_bytes)) {
     summary.ratio_fp32 = fp32 * static_cast<double>(summary.steps) / summary.bytes;
     summary.ratio_fp16 = summary.ratio_fp32 / 2;
   }
@@ -65,6 +77,7 @@ void add_evaluations(const sim::LogReader& log, Summary& summary) {
   if (summary.status != sim::RunStatus::diverged) {
     summary.final_loss = rows.back().loss;
     summary.accuracy = rows.back().accuracy;
+    summary.auc = rows.back().auc;
   }
   summary.best_loss = rows.front().loss;
   for (const sim::EvaluationRow& row : rows) summary.best_loss = std::fmin(summary.best_loss, row.loss);

@@ -45,6 +45,9 @@ struct Summary {
   double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< lowest held-out loss
   /// Held-out accuracy of the last evaluation; NaN: none, or the run diverged.
   double accuracy = std::numeric_limits<double>::quiet_NaN();
+  double auc = std::numeric_limits<double>::quiet_NaN();  ///< held-out AUC of the last evaluation; NaN as accuracy
+  /// Part of `bytes` that crossed a boundary as activations or their gradients; NaN: the run had no boundary.
+  double boundary_bytes = std::numeric_limits<double>::quiet_NaN();
   double bytes = 0;  ///< bytes sent by one worker over the run; NaN: the log of a compact trace does not tell
   /// Mean bytes that one worker sends in a step with an exchange, over the dense stages.
   double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();
@@ -57,8 +60,9 @@ struct Summary {
   double worker_codec_error = std::numeric_limits<double>::quiet_NaN();  ///< ||x - C[x]|| / ||x||, mean over the run
   double server_codec_error = std::numeric_limits<double>::quiet_NaN();
   double worker_mean_distance =
-      std::numeric_limits<double>::quiet_NaN();                  ///< ||x - C(mean)|| / ||x|| where payloads are summed
-  double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();  ///< bytes of dense fp16 all-reduces / bytes
+      std::numeric_limits<double>::quiet_NaN();  ///< ||x - C(mean)|| / ||x|| where payloads are summed
+  /// Bytes of dense fp16 all-reduces / bytes; NaN for a run with a boundary, which sends other things, too.
+  double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
   double wall_seconds = 0;  ///< wall time of all steps
   /// Compute time of one worker's step: this machine's time divided by the workers, median over the rows of /steps.

@@ -133,7 +133,7 @@ void write_csv(const std::vector<Arm>& arms, const std::string& path) {
   std::ostringstream file;
   file << "arm,seed,status,steps,freeze_step,masked,final_loss,best_loss,accuracy,bytes_per_worker,dense_step_bytes,"
           "compressed_step_bytes,up_bytes,down_bytes,codec_seconds,worker_codec_error,server_codec_error,"
-          "worker_mean_distance,ratio_fp16,ratio_fp32,wall_seconds,log\n";
+          "worker_mean_distance,ratio_fp16,ratio_fp32,wall_seconds,log,auc,boundary_bytes\n";
   file.precision(17);
   for (const Arm& arm : arms) {
     for (const Run& one : arm.runs) {
@@ -143,7 +143,8 @@ void write_csv(const std::vector<Arm>& arms, const std::string& path) {
            << run.accuracy << ',' << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ','
            << run.up_bytes << ',' << run.down_bytes << ',' << run.codec_seconds << ',' << run.worker_codec_error << ','
            << run.server_codec_error << ',' << run.worker_mean_distance << ',' << run.ratio_fp16 << ','
-           << run.ratio_fp32 << ',' << run.wall_seconds << ',' << csv_text(run.path) << '\n';
+           << run.ratio_fp32 << ',' << run.wall_seconds << ',' << csv_text(run.path) << ',' << run.auc << ','
+           << run.boundary_bytes << '\n';
     }
   }
   files::write(path, file.str());

@@ -31,6 +31,8 @@ Json arm_json(const ArmFigures& arm) {
                        {"final_loss", interval_json(arm.final_loss)},
                        {"best_loss", interval_json(arm.best_loss)},
                        {"accuracy", interval_json(arm.accuracy)},
+                       {"auc", interval_json(arm.auc)},
+                       {"boundary_bytes", interval_json(arm.boundary_bytes)},
                        {"bytes_per_worker", interval_json(arm.bytes)},
                        {"ratio_fp16", interval_json(arm.ratio_fp16.times)},
                        {"ratio_fp32", interval_json(arm.ratio_fp32.times)},
@@ -116,13 +118,19 @@ std::optional<std::size_t> lowest_loss(const std::vector<ArmFigures>& arms) {
 }
 
 Table arms_table(const std::vector<ArmFigures>& arms) {
-  Table table({"arm", "finished", "final loss", "bytes/worker", "vs fp16", "accuracy", "vs fp32", "best loss"});
+  const bool clicks = std::ranges::any_of(arms, [](const ArmFigures& arm) { return std::isfinite(arm.auc.mean); });
+  const bool crosses =
+      std::ranges::any_of(arms, [](const ArmFigures& arm) { return std::isfinite(arm.boundary_bytes.mean); });
+  Table table({"arm", "finished", "final loss", "bytes/worker", crosses ? "at boundary" : "vs fp16",
+               clicks ? "AUC" : "accuracy", "vs fp32", "best loss"});
   const std::optional<std::size_t> best = lowest_loss(arms);
   for (std::size_t a = 0; a < arms.size(); ++a) {
     const ArmFigures& arm = arms[a];
     table.add({arm.name, std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
-               bytes_text(arm.bytes.mean), ratio_text(arm.ratio_fp16.times.mean), percent_interval(arm.accuracy),
-               ratio_text(arm.ratio_fp32.times.mean), interval_text(arm.best_loss)});
+               bytes_text(arm.bytes.mean),
+               crosses ? bytes_text(arm.boundary_bytes.mean) : ratio_text(arm.ratio_fp16.times.mean),
+               clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy), ratio_text(arm.ratio_fp32.times.mean),
+               interval_text(arm.best_loss)});
     if (a == best) table.mark_best();
   }
   return table;

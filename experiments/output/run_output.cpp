@@ -15,6 +15,7 @@ std::string loss_text(const analysis::Summary& run) {
   if (std::isnan(run.final_loss)) return "no final loss";
   std::string text = "final loss " + number(run.final_loss, 5);
   if (std::isfinite(run.accuracy)) text += ", accuracy " + percent_text(run.accuracy);
+  if (std::isfinite(run.auc)) text += ", AUC " + number(run.auc, 4);
   return text;
 }
 

@@ -50,6 +50,8 @@ Json to_json(const analysis::Summary& s, const std::string& status) {
                        {"final_loss", s.final_loss},
                        {"best_loss", s.best_loss},
                        {"accuracy", s.accuracy},
+                       {"auc", s.auc},
+                       {"boundary_bytes", s.boundary_bytes},
                        {"bytes_per_worker", s.bytes},
                        {"dense_step_bytes", s.dense_step_bytes},
                        {"compressed_step_bytes", s.compressed_step_bytes},
@@ -69,8 +71,10 @@ void print_summary(const analysis::Summary& s, std::ostream& out, const std::str
   for (const auto& [name, value] : known_constants(s)) table.add({"  " + name, number(value)});
   table.add({"evaluated loss, final and best", number(s.final_loss, 5) + ", " + number(s.best_loss, 5)});
   table.add({"accuracy", percent_text(s.accuracy)});
+  if (std::isfinite(s.auc)) table.add({"AUC", number(s.auc, 4)});
   table.add({"variance frozen after step", s.freeze_step > 0 ? std::to_string(s.freeze_step) : "never"});
   table.add({"sent per worker", bytes_text(s.bytes)});
+  if (std::isfinite(s.boundary_bytes)) table.add({"  across the boundary", bytes_text(s.boundary_bytes)});
   table.add({"  in a dense step", bytes_text(s.dense_step_bytes)});
   table.add({"  in a compressed step", bytes_text(s.compressed_step_bytes)});
   table.add({"volume of dense fp16, fp32 / volume sent", ratio_text(s.ratio_fp16) + ", " + ratio_text(s.ratio_fp32)});

@@ -187,7 +187,7 @@ std::vector<Figure> figures_of(const Report& report) {
 }
 
 void write_csv(const Report& report, std::ostream& out) {
-  out << "arm,seed,log,status,step,samples,bytes,loss,accuracy\n";
+  out << "arm,seed,log,status,step,samples,bytes,loss,accuracy,auc\n";
   for (const Arm& arm : report.arms) {
     for (const Run& run : arm.runs) {
       const std::string start = csv_text(arm.name) + "," + std::to_string(run.summary.seed) + "," +
@@ -195,7 +195,7 @@ void write_csv(const Report& report, std::ostream& out) {
                                 std::string(sim::run_status_names[static_cast<std::size_t>(run.summary.status)]) + ",";
       for (const sim::EvaluationRow& row : run.evaluations) {
         out << start << row.step << "," << row.samples << "," << csv_number(row.bytes) << "," << csv_number(row.loss)
-            << "," << csv_number(row.accuracy) << "\n";
+            << "," << csv_number(row.accuracy) << "," << csv_number(row.auc) << "\n";
       }
     }
   }

@@ -31,6 +31,11 @@ enum class Direction : std::uint8_t { up, down, both };
 
 enum class WireType : std::uint8_t { fp32, bits, packed };
 
+// Values of Traffic::tensor that are no tensors.
+inline constexpr Index kFusedVector = -1;
+inline constexpr Index kActivations = -2;  ///< activations or their gradients, at a boundary between workers
+inline constexpr Index kRowNumbers = -3;   ///< numbers of table rows, sent to the workers that own the rows
+
 /// One exchange among the workers of a group, from the view of one worker.
 struct Traffic {
   Collective collective = Collective::all_reduce;
@@ -41,7 +46,7 @@ struct Traffic {
   Index payload_bytes = 0;         ///< bytes that one worker hands to the collective: its whole vector for all-reduce,
                                    ///< all-to-all, reduce-scatter, gather and broadcast, its own block for
                                    ///< all-gather, one message for a tree and for each neighbour
-  Index tensor = -1;               ///< index of the tensor in the model's table; -1: the fused vector
+  Index tensor = kFusedVector;     ///< index of the tensor in the model's table, or one of the values above
   bool overlaps_backward = false;  ///< whether it may run during the backward pass
 
   friend bool operator==(const Traffic&, const Traffic&) = default;

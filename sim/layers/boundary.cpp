@@ -239,7 +239,8 @@ void Boundary::append(const Way& way, double bytes, netmodel::TrafficList& traff
                      .type = codec_ == nullptr ? netmodel::WireType::fp32 : netmodel::WireType::packed,
                      .group_size = group,
                      .messages = messages_sent(netmodel::Collective::all_to_all, group),
-                     .payload_bytes = static_cast<Index>(std::ceil(payload))});
+                     .payload_bytes = static_cast<Index>(std::ceil(payload)),
+                     .tensor = netmodel::kActivations});
 }
 
 void Boundary::end_step(const StepEnd& end) {

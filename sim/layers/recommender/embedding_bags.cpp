@@ -170,7 +170,8 @@ void EmbeddingBags::record(netmodel::TrafficList& traffic) {
                      .type = netmodel::WireType::packed,
                      .group_size = shape_.workers,
                      .messages = messages_sent(netmodel::Collective::all_to_all, shape_.workers),
-                     .payload_bytes = 4 * numbers * shape_.copies});
+                     .payload_bytes = 4 * numbers * shape_.copies,
+                     .tensor = netmodel::kRowNumbers});
 }
 
 }  // namespace onebit::sim
