@@ -29,6 +29,33 @@ inline sim::RunConfig ngram_config(const Folder& folder) {
   return config;
 }
 
+/// Clicks with nine tables of 3 to 20 rows.
+inline sim::DataConfig few_click_data() {
+  sim::DataConfig data;
+  data.name = "clicks";
+  data.examples = 400;
+  data.rows = "20,3,20,5,20,7,20,9,20";
+  return data;
+}
+
+/// A recommendation model whose tables are divided among eight workers.
+inline sim::RunConfig dlrm_config() {
+  sim::RunConfig config = mlp_config();
+  config.model = {};
+  config.model.name = "dlrm-nano";
+  config.model.embedding = 4;
+  config.model.bottom = {6};
+  config.model.top = {5};
+  config.data = few_click_data();
+  config.workers = 8;
+  config.batch = 6;
+  config.steps = 7;
+  config.eval.every = 3;
+  config.optimizer.name = "sgd";
+  config.optimizer.lr = 0.1;
+  return config;
+}
+
 /// A small bert-nano or gpt-nano, with dropout. The text is written to the folder.
 inline sim::RunConfig transformer_config(const Folder& folder, const std::string& name) {
   sim::RunConfig config = ngram_config(folder);
@@ -71,6 +98,7 @@ inline sim::RunConfig run_of(const sim::ModelEntry& model, const Folder& folder)
   config.model.name = model.name;
   if (model.input == sim::Input::none) config.data.name = "none";
   if (model.input == sim::Input::images) config.data.image = {3, 4, 4};
+  if (model.input == sim::Input::bags) config.data = few_click_data();
   if (model.name == "logistic") config.data.classes = 2;
   return config;
 }
