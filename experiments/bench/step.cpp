@@ -80,6 +80,8 @@ constexpr Part kParts[] = {
     {"update", [](const sim::StepOutcome& o) -> double { return o.report.seconds.update; }},
 };
 
+constexpr Part kTables = {"tables", [](const sim::StepOutcome& o) -> double { return o.seconds.owned; }};
+
 double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes) {
   std::vector<double> seconds;
   for (const sim::StepOutcome& outcome : outcomes) seconds.push_back(part.seconds(outcome));
@@ -107,6 +109,9 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   const std::vector<std::vector<double>> seconds = interleaved(device, candidates, rounds);
   outcomes.erase(outcomes.begin());  // the warm-up round
   for (const Part& part : kParts) bench.parts.emplace_back(part.name, median_of(part, outcomes));
+  if (sim::model_entry(config.model.name).input == sim::Input::bags) {
+    bench.parts.emplace_back(kTables.name, median_of(kTables, outcomes));
+  }
   bench.big_batch = median(seconds[0]);
   bench.limits = {gpus * LimitProbe::kBytes / median(seconds[2]), gpus * probe.flops() / median(seconds[1])};
   bench.step = median(seconds[3]);

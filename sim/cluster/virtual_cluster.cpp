@@ -216,7 +216,9 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
     throw NumericError("the update is not finite: " + bad_in(replica), "step " + std::to_string(step_),
                        "lower the learning rate or clip gradients");
   }
+  device::Stopwatch watch(replica.shard.device);
   replica.model->end_step({replica.shard, outcome.lr, schedule_.factor(step_), outcome.report.traffic});
+  outcome.seconds.owned = watch.lap();
 }
 
 /// Samples each part in turn, runs its forward and backward pass, and passes the summed gradients to the optimizer.

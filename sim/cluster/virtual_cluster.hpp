@@ -12,12 +12,13 @@
 
 namespace onebit::sim {
 
-/// Time spent before the optimizer, on the first device.
+/// Time spent on the model, besides the optimizer, on the first device.
 struct ComputeSeconds {
   device::Seconds sample = 0;
   device::Seconds forward = 0;
   device::Seconds backward = 0;
-  double total() const { return sample + forward + backward; }
+  device::Seconds owned = 0;  ///< update of what single workers own, such as embedding tables
+  double total() const { return sample + forward + backward + owned; }
 };
 
 /// Result of a step.
