@@ -42,4 +42,7 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view);
 /// Returns a map of mean final losses over two options, if exactly two options distinguish the arms; otherwise nothing.
 std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const analysis::Comparison& comparison);
 
+/// Returns AUC against bytes at the boundary, if arms have both; otherwise nothing.
+std::vector<Figure> boundary_figures(std::span<const analysis::Arm> arms, const analysis::Comparison& comparison);
+
 }  // namespace onebit::experiments

@@ -1,5 +1,8 @@
 #include "compress/codecs/sparse/threshold.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 #include "tests/oracle/sparse.hpp"
@@ -64,4 +67,36 @@ TEST_CASE("a vector of fewer than k numbers sends them and finds its threshold l
   CHECK(codec({0, 0, -7, 0}, 1).decoded == std::vector<float>{0, 0, -7, 0});
   CHECK(codec({1, 2, 3, 4}, 2).decoded == std::vector<float>{0, 0, 3, 4});
   CHECK(codec({1, 2, 3, 2}, 3).decoded == std::vector<float>{0, 0, 3, 0});
+}
+
+TEST_CASE("with error feedback, dct leaves errors below its threshold and loses nothing") {
+  constexpr Index kSize = 1000, kRenew = 7;
+  RowCodec codec({.name = "dct", .k = 0.01, .renew = kRenew}, kSize);
+  std::vector<float> error(kSize);
+  std::vector<double> sent(kSize), given(kSize);
+  double threshold = 0;
+  for (Index step = 1; step <= 60; ++step) {
+    const std::vector<float> gradient = oracle::normals(kSize, 3, step);
+    std::vector<float> sum(kSize);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = gradient[i] + error[i];
+    if (step == 1 || step % kRenew == 0) {
+      std::vector<float> sizes;
+      for (const float value : sum) sizes.push_back(std::fabs(value));
+      std::sort(sizes.begin(), sizes.end());
+      threshold = static_cast<double>(sizes[990]);  // floor(1000 * 0.99), counted from 0 in ascending order
+    }
+    const RowOutcome outcome = codec(sum, step);
+    error = outcome.error;
+    Index count = 0;
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      given[i] += static_cast<double>(gradient[i]);
+      sent[i] += static_cast<double>(outcome.decoded[i]);
+      count += outcome.decoded[i] != 0 ? 1 : 0;
+      REQUIRE(std::fabs(static_cast<double>(error[i])) < threshold);
+    }
+    if (step == 1 || step % kRenew == 0) CHECK(count == 10);
+  }
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    CHECK(sent[i] + static_cast<double>(error[i]) == Approx(given[i]).margin(1e-4));
+  }
 }

@@ -40,17 +40,21 @@ struct PoolKernel {
   const std::int32_t* bags;
   const float* weights;
   float* output;
-  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const { columns<1>(row, column); }
+
+  template <Index lines>
+  ONEBIT_HOST_DEVICE void columns(Index row, Index column) const {
     const TablePlace& place = places[row % tables];
     const Index part = row / tables % parts, example = row / tables / parts;
     const std::int32_t* bag = bags + example * slots + place.first_slot;
-    double sum = 0;
+    double sums[static_cast<std::size_t>(lines)] = {};
     for (Index s = 0; s < place.slots; ++s) {
       const Index id = bag[s];
-      if (id < 0 || part_of(id, place.rows, parts) != part) continue;
-      sum += static_cast<double>(weights[(place.first_row + id) * width + column]);
+      if (id < 0 || (parts > 1 && part_of(id, place.rows, parts) != part)) continue;
+      const float* from = weights + (place.first_row + id) * width + column;
+      for (Index c = 0; c < lines; ++c) sums[c] += static_cast<double>(from[c]);
     }
-    output[row * width + column] = static_cast<float>(sum);
+    for (Index c = 0; c < lines; ++c) output[row * width + column + c] = static_cast<float>(sums[c]);
   }
 };
 
@@ -70,12 +74,17 @@ struct RowGradientKernel {
   const std::int32_t* examples;
   const float* deltas;
   float* gradients;
-  ONEBIT_HOST_DEVICE void operator()(Index item, Index column) const {
+  ONEBIT_HOST_DEVICE void operator()(Index item, Index column) const { columns<1>(item, column); }
+
+  template <Index lines>
+  ONEBIT_HOST_DEVICE void columns(Index item, Index column) const {
     const TouchedRow& row = rows[item];
-    const float* from = deltas + row.column + column;
-    double sum = 0;
-    for (Index k = 0; k < row.count; ++k) sum += static_cast<double>(from[examples[row.first + k] * pooled]);
-    gradients[item * width + column] = static_cast<float>(factor * sum);
+    double sums[static_cast<std::size_t>(lines)] = {};
+    for (Index k = 0; k < row.count; ++k) {
+      const float* from = deltas + examples[row.first + k] * pooled + row.column + column;
+      for (Index c = 0; c < lines; ++c) sums[c] += static_cast<double>(from[c]);
+    }
+    for (Index c = 0; c < lines; ++c) gradients[item * width + column + c] = static_cast<float>(factor * sums[c]);
   }
 };
 

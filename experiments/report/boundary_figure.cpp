@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "experiments/report/figures.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::Arm;
+using analysis::ArmFigures;
+
+/// Arms that differ only in the density of the boundary's codec.
+struct Family {
+  std::string name;  ///< what the arms' names have in common at the start
+  std::vector<const ArmFigures*> arms;
+};
+
+std::string common_start(const std::string& a, const std::string& b) {
+  const auto end = std::ranges::mismatch(a, b).in1;
+  std::string start(a.begin(), end);
+  while (!start.empty() && (start.back() == '-' || start.back() == ' ')) start.pop_back();
+  return start;
+}
+
+std::vector<Family> families(std::span<const Arm> arms, std::span<const ArmFigures> figures) {
+  std::vector<Family> all;
+  std::map<analysis::OptionValues, std::size_t> known;
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    if (!std::isfinite(figures[a].boundary_bytes.mean) || !std::isfinite(figures[a].auc.mean)) continue;
+    analysis::OptionValues options = arms[a].options;
+    std::erase_if(options, [](const auto& option) { return option.first == "boundary.k"; });
+    const auto [place, added] = known.try_emplace(options, all.size());
+    if (added) all.push_back({arms[a].name, {}});
+    Family& family = all[place->second];
+    const std::string shared = common_start(family.name, arms[a].name);
+    if (!shared.empty()) family.name = shared;
+    family.arms.push_back(&figures[a]);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Figure> boundary_figures(std::span<const Arm> arms, const analysis::Comparison& comparison) {
+  Figure figure{.name = "auc-boundary",
+                .caption =
+                    "Held-out AUC at the end and what one worker sent across the boundary, mean over the seeds. A "
+                    "line joins arms that differ only in boundary.k."};
+  figure.plot = {.title = "AUC against bytes at the boundary",
+                 .x_label = "bytes at the boundary, per worker",
+                 .y_label = "AUC",
+                 .log_x = true,
+                 .legend = "outside right top",
+                 .curves = {}};
+  for (const Family& family : families(arms, comparison.arms)) {
+    analysis::Curve curve{.label = family.name, .x = {}, .y = {}};
+    std::vector<const ArmFigures*> sorted = family.arms;
+    std::ranges::sort(sorted, {}, [](const ArmFigures* arm) { return arm->boundary_bytes.mean; });
+    for (const ArmFigures* arm : sorted) {
+      curve.x.push_back(arm->boundary_bytes.mean);
+      curve.y.push_back(arm->auc.mean);
+    }
+    figure.plot.curves.push_back(curve);
+    curve.dots = true;
+    figure.plot.curves.push_back(curve);
+  }
+  return figure.plot.curves.empty() ? std::vector<Figure>() : std::vector<Figure>{figure};
+}
+
+}  // namespace onebit::experiments
