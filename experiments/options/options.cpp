@@ -216,6 +216,7 @@ sim::RunConfig make_config(const Settings& settings) {
   config.model = sim::completed(config.model);
   const sim::Input input = sim::model_entry(config.model.name).input;
   if (!given("data") && (input == sim::Input::none || input == sim::Input::any)) config.data.name = "none";
+  if (!given("data.examples")) config.data.examples = sim::usual_examples(config.data.name);
   check_used(settings, config, "model", config.model.name, sim::models());
   check_used(settings, config, "data", config.data.name, sim::data_sources());
   return config;

@@ -58,6 +58,8 @@ void print_start(const sim::PreparedRun& run, std::ostream& out) {
   text.append(bytes_text(static_cast<double>(run.plan.limit))).append(" (see --dry-run)");
   print_paragraph(out, text);
   print_evaluations(run, out);
+  const std::string& ceiling = run.resources.data->ceiling();
+  if (!ceiling.empty()) print_paragraph(out, ceiling);
 }
 
 void print_answer(const analysis::Summary& summary, std::ostream& out) {

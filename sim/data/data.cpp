@@ -1,5 +1,6 @@
 #include "sim/data/data.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -7,6 +8,8 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "device/math/philox.hpp"
+#include "sim/data/clicks/clicks.hpp"
+#include "sim/data/clicks/criteo.hpp"
 #include "sim/data/features/cifar.hpp"
 #include "sim/data/features/idx.hpp"
 #include "sim/data/features/libsvm.hpp"
@@ -34,6 +37,13 @@ constexpr std::array entries = {
               "path test holdout split mmap standardise features", make_libsvm},
     DataEntry{"synthetic", "classes drawn by a random teacher network (--data.features --data.classes --data.examples)",
               "holdout split standardise features image classes examples", make_synthetic},
+    DataEntry{"clicks",
+              "clicks drawn by a random teacher, with ids by Zipf's law (--data.tables --data.rows --data.zipf)",
+              "holdout split standardise features examples tables rows max-rows zipf drift bag", make_clicks, 200000},
+    DataEntry{"clicks-random", "random bags of ids and random labels, like DLRM's, to measure speed (--data.bag)",
+              "holdout split standardise features examples tables rows max-rows bag fixed-bag", make_random_clicks},
+    DataEntry{"criteo", "Criteo's click logs, tab-separated (--data.path FILES --data.test --data.max-rows)",
+              "path test holdout split mmap standardise examples max-rows", make_criteo, 0},
     DataEntry{"none", "no examples, for models that depend only on their weights", "", make_none},
 };
 
@@ -88,6 +98,11 @@ void DataSource::read(Split split, Index first, Index count, Batch& out) const {
 
 std::span<const DataEntry> data_sources() {
   return entries;
+}
+
+Index usual_examples(std::string_view name) {
+  const auto* entry = std::ranges::find(entries, name, &DataEntry::name);
+  return entry == entries.end() ? kUsualExamples : entry->examples;
 }
 
 std::unique_ptr<DataSource> make_data(const DataConfig& config) {

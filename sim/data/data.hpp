@@ -83,6 +83,7 @@ struct DataFacts {
   Index holdout = 0;                         ///< examples in the held-out split; 0 if the requested share is 0
   std::string hash = {};                     ///< hash of all bytes read, 16 hex digits: not cryptographic
   std::vector<std::string> provenance = {};  ///< one line per file: path, size, and how it was used
+  std::string ceiling = {};                  ///< one line: how good a model can be, if that is known; else empty
 };
 
 /// Labeled examples in two splits that have no example in common.
@@ -106,6 +107,7 @@ class DataSource {
   Index holdout_size() const { return facts_.holdout; }
   const std::string& hash() const { return facts_.hash; }
   const std::vector<std::string>& provenance() const { return facts_.provenance; }
+  const std::string& ceiling() const { return facts_.ceiling; }
   /// Features of all examples of both splits; nullptr for token data.
   virtual const FeatureRows* rows() const { return nullptr; }
 
@@ -142,6 +144,9 @@ class DataSource {
 /// A choice of the user, or `automatic` if the program chooses.
 enum class Switch { automatic, yes, no };
 
+/// Number of examples that a source makes, unless its entry or the user says otherwise.
+inline constexpr Index kUsualExamples = 10000;
+
 /// Options of all sources; each uses those that its registry entry names.
 struct DataConfig {
   std::string name = "text";
@@ -155,13 +160,20 @@ struct DataConfig {
   Switch standardise = Switch::automatic;  ///< dense data: whether to scale to mean 0 and deviation 1
   Index context = 8;                       ///< text, tokens: tokens per example
   Target target = Target::next;
-  std::string vocabulary = {};  ///< text: file of word pieces; if empty, tokens are bytes
-  bool lowercase = false;       ///< text with word pieces: whether to convert letters to lower case first
-  Index token_bytes = 0;        ///< tokens: bytes of a token (1, 2 or 4), if files have no header
-  Index features = 0;           ///< synthetic: number of features, 0 for 32; libsvm: minimum number of features
-  ImageShape image = {};        ///< synthetic: shape of an example, if it is an image; replaces `features`
-  Index classes = 10;           ///< synthetic: number of classes
-  Index examples = 10000;       ///< synthetic: number of examples in both splits together
+  std::string vocabulary = {};      ///< text: file of word pieces; if empty, tokens are bytes
+  bool lowercase = false;           ///< text with word pieces: whether to convert letters to lower case first
+  Index token_bytes = 0;            ///< tokens: bytes of a token (1, 2 or 4), if files have no header
+  Index features = 0;               ///< synthetic, clicks*: number of features, 0: 32 or 13; libsvm: minimum of it
+  ImageShape image = {};            ///< synthetic: shape of an example, if it is an image; replaces `features`
+  Index classes = 10;               ///< synthetic: number of classes
+  Index examples = kUsualExamples;  ///< synthetic, clicks*: number of examples; criteo: at most for training, 0: all
+  Index tables = 0;                 ///< clicks*: number of tables; 0: as many as `rows` lists, or 26
+  std::string rows = "kaggle";      ///< clicks*: rows of the tables, see bag_tables
+  Index max_rows = 20000;           ///< clicks*: most rows of a table, if `rows` is kaggle; criteo: rows of every table
+  double zipf = 1.05;               ///< clicks: exponent of the law of ids
+  double drift = 0.0;               ///< clicks: share of the ranks that get other ids on each day
+  Index bag = 0;                    ///< clicks*: draws of ids for a bag, 0: 1 or 10; clicks-random: its maximum
+  bool fixed_bag = false;           ///< clicks-random: whether every bag has `bag` draws
 };
 
 struct DataEntry {
@@ -169,10 +181,14 @@ struct DataEntry {
   std::string_view doc;
   std::string_view options;  ///< options data.* that it uses, separated by spaces
   std::unique_ptr<DataSource> (*make)(const DataConfig&);
+  Index examples = kUsualExamples;  ///< DataConfig::examples, unless the user chooses
 };
 
 /// Returns the table of all sources.
 std::span<const DataEntry> data_sources();
+
+/// Returns the examples of the entry with a name; kUsualExamples for an unknown name.
+Index usual_examples(std::string_view name);
 
 /// Reads or makes the source `config.name`. Throws ConfigError for an unknown name (naming candidates), an option out
 /// of range, and input that is missing, unreadable, damaged or too large; IoError if mapping a file fails.

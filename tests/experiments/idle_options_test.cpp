@@ -256,6 +256,35 @@ TEST_CASE("idle options: for every schedule and freeze policy") {
   }
 }
 
+TEST_CASE("idle options: an option of clicks is idle if and only if it changes no example") {
+  const auto check = [](const Settings& settings, const std::string& option, const std::string& value) {
+    const Settings small = Settings{{"data", "clicks"}, {"data.examples", "40"}} + settings;
+    const sim::RunConfig base = make_config(small), changed = make_config(small + Settings{{option, value}});
+    const bool same = sim::make_data(base.data)->hash() == sim::make_data(changed.data)->hash();
+    CAPTURE(settings, option);
+    CHECK(same == !unread_because(option, changed).empty());
+  };
+  for (const char* option : {"data.max-rows", "data.tables", "data.bag", "data.features"}) check({}, option, "5");
+  for (const char* option : {"data.zipf", "data.drift"}) check({}, option, "0.8");
+  check({{"data.rows", "100"}}, "data.tables", "5");
+  check({{"data.rows", "100"}}, "data.max-rows", "5");
+  check({{"data.rows", "100,7"}}, "data.tables", "2");
+  for (const char* bag : {"0", "1", "3"}) {
+    check({{"data", "clicks-random"}, {"data.bag", bag}}, "data.fixed-bag", "true");
+  }
+}
+
+TEST_CASE("idle options: a source has its own number of examples, unless the user chooses") {
+  const auto examples = [](const Settings& settings) { return make_config(settings).data.examples; };
+  CHECK(examples({}) == 10000);
+  CHECK(examples({{"data", "synthetic"}}) == 10000);
+  CHECK(examples({{"data", "clicks-random"}}) == 10000);
+  CHECK(examples({{"data", "clicks"}}) == 200000);
+  CHECK(examples({{"data", "clicks"}, {"data.examples", "10000"}}) == 10000);
+  CHECK(examples({{"data.examples", "77"}, {"data", "clicks"}}) == 77);
+  CHECK(examples({{"data", "criteo"}}) == 0);
+}
+
 TEST_CASE("idle options: options of models and data") {
   const Settings images = {{"data", "synthetic"}, {"data.image", "1x8x8"}, {"data.features", "0"},
                            {"workers", "1"},      {"model.layers", ""},    {"steps", "2"},

@@ -51,6 +51,17 @@ def cifar_seeds():
     yield "empty", b"\0\0\0"
 
 
+def criteo_seeds():
+    good = "\t".join(["1"] + ["5"] * 13 + ["05db9164"] * 26)
+    sparse = "\t".join(["0"] + [""] * 39)
+    lines = [good, sparse, good + "\t", good[:-9], good.replace("5\t", "-2\t", 1), good.replace("5\t", "x\t", 1),
+             good.replace("05db", "z5db", 1), "2" + good[1:], "", "\r", good.replace("5\t", "9" * 20 + "\t", 1)]
+    for i, line in enumerate(lines):
+        yield f"line-{i}", b"\x07\0\xff" + (line + "\n").encode()
+    yield "many", b"\xff\0\1" + "\n".join([good, sparse] * 4).encode()
+    yield "crlf", b"\x03\x30\x10" + "\r\n".join([good, sparse] * 4).encode()
+
+
 def libsvm_seeds():
     lines = [
         "+1 1:0.5 3:-2e1", "-1 2:1", "# comment", "", "1", "0 1:1 # more", "2 16777216:1", "2 16777217:1", "1 0:1",
@@ -246,9 +257,9 @@ def sweep_seeds():
 
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for reader, seeds in {"gzip": gzip_seeds, "idx": idx_seeds, "cifar": cifar_seeds, "libsvm": libsvm_seeds,
-                          "tokens": token_seeds, "word_pieces": word_piece_seeds, "text": text_seeds,
-                          "split": split_seeds, "options": option_seeds, "log": log_seeds,
+    for reader, seeds in {"gzip": gzip_seeds, "idx": idx_seeds, "cifar": cifar_seeds, "criteo": criteo_seeds,
+                          "libsvm": libsvm_seeds, "tokens": token_seeds, "word_pieces": word_piece_seeds,
+                          "text": text_seeds, "split": split_seeds, "options": option_seeds, "log": log_seeds,
                           "deepspeed": deepspeed_seeds, "trace": trace_seeds, "weights": weights_seeds,
                           "checkpoint": checkpoint_seeds, "measurements": measurement_seeds,
                           "clusters": cluster_seeds, "expected": expected_seeds, "sweep": sweep_seeds}.items():

@@ -51,6 +51,15 @@ DataConfig small_config(const std::string& name, const Folder& folder) {
     config.paths = {folder.write("tokens", ramp(0, 200))};
     config.token_bytes = 1;
   }
+  if (name == "criteo") {
+    std::string lines;
+    for (int i = 0; i < 100; ++i) {
+      lines += std::to_string(i % 2);
+      for (int field = 1; field < 40; ++field) lines += "\t" + std::to_string(i * field);
+      lines += "\n";
+    }
+    config.paths = {folder.write("lines", lines)};
+  }
   if (name == "libsvm") {
     std::string lines;
     for (int i = 0; i < 100; ++i) lines += std::to_string(i) + " 1:" + std::to_string(i) + " 3:2.5\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -18,6 +19,7 @@ class DenseSource final : public DataSource {
       : DataSource(std::move(examples.facts), seed, std::move(split)),
         features_(std::move(examples.features)),
         labels_(std::move(examples.labels)),
+        bags_(std::move(examples.bags)),
         order_(std::move(order)) {}
 
   const FeatureRows* rows() const override { return features_.get(); }
@@ -33,10 +35,12 @@ class DenseSource final : public DataSource {
       out.examples[static_cast<std::size_t>(row)] = static_cast<std::uint32_t>(source);
     }
     out.labels[static_cast<std::size_t>(row)] = labels_[static_cast<std::size_t>(source)];
+    const Index slots = context();
+    std::copy_n(bags_.begin() + source * slots, slots, out.tokens.begin() + row * slots);
   }
 
   std::unique_ptr<FeatureRows> features_;
-  std::vector<std::int32_t> labels_;
+  std::vector<std::int32_t> labels_, bags_;
   std::vector<std::uint32_t> order_;  // the training split, then the held-out split
 };
 
@@ -97,16 +101,24 @@ void standardise(DenseExamples& examples, std::span<const std::uint32_t> train) 
   examples.features->standardise(standards);
 }
 
+/// Returns the order of `total` examples.
+std::vector<std::uint32_t> order_of(const DenseExamples& examples, Index total) {
+  if (!examples.in_order) return fixed_permutation(total);
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(total));
+  std::iota(order.begin(), order.end(), 0U);
+  return order;
+}
+
 /// Returns the training split followed by the held-out split, and sets their sizes.
 std::vector<std::uint32_t> divide(DenseExamples& examples, double share) {
   DataFacts& facts = examples.facts;
   const auto total = static_cast<Index>(examples.labels.size());
   facts.holdout = examples.test > 0 ? examples.test : holdout_count(total, share, "examples of " + facts.name);
   facts.train = total - facts.holdout;
-  if (examples.test == 0) return fixed_permutation(total);
-  std::vector<std::uint32_t> order = fixed_permutation(facts.train);
+  if (examples.test == 0) return order_of(examples, total);
+  std::vector<std::uint32_t> order = order_of(examples, facts.train);
   const auto first = static_cast<std::uint32_t>(facts.train);
-  for (const std::uint32_t place : fixed_permutation(facts.holdout)) order.push_back(first + place);
+  for (const std::uint32_t place : order_of(examples, facts.holdout)) order.push_back(first + place);
   return order;
 }
 

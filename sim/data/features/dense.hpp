@@ -48,16 +48,18 @@ std::unique_ptr<FeatureRows> float_rows(std::vector<float> values, Index feature
 struct DenseExamples {
   DataFacts facts;
   std::unique_ptr<FeatureRows> features;
-  std::vector<std::int32_t> labels;  ///< labels of the examples, in [0, facts.classes)
-  Index test = 0;                    ///< number of examples at the end that are held out; 0: as config.holdout says
-  bool standardise = true;           ///< whether to standardise if config.standardise is automatic
+  std::vector<std::int32_t> labels;     ///< labels of the examples, in [0, facts.classes)
+  std::vector<std::int32_t> bags = {};  ///< bags [examples x facts.context] of rows of facts.tables, if there are any
+  Index test = 0;                       ///< number of examples at the end that are held out; 0: as config.holdout says
+  bool standardise = true;              ///< whether to standardise if config.standardise is automatic
+  bool in_order = false;                ///< whether to keep the order of the examples instead of a permutation
 };
 
-/// Makes a source. First splits the examples by fixed_permutation; its last share config.holdout is held out, unless
-/// there is a test set. Then standardises feature values with ONE mean and standard deviation for each channel of an
-/// image, or for all features if they are not an image, taken over the training split. (Separate statistics per feature
-/// would greatly amplify nearly constant pixels.) If all training values are equal, only subtracts the mean. Last,
-/// splits the training examples among workers.
+/// Makes a source. First orders the examples by fixed_permutation, unless they keep their order; the last share
+/// config.holdout is held out, unless there is a test set. Then standardises feature values with ONE mean and standard
+/// deviation for each channel of an image, or for all features if they are not an image, taken over the training split.
+/// (Separate statistics per feature would greatly amplify nearly constant pixels.) If all training values are equal,
+/// only subtracts the mean. Last, splits the training examples among workers.
 std::unique_ptr<DataSource> make_dense(DenseExamples examples, const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -1,0 +1,36 @@
+#pragma once
+// Memory for the examples of a generator of clicks.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/data/clicks/tables.hpp"
+#include "sim/data/features/dense.hpp"
+
+namespace onebit::sim {
+
+/// Features, bags and labels of config.examples examples, to be filled in.
+class ClickRows {
+ public:
+  /// Throws ConfigError for a number out of range, if everything takes too much memory, and if paths are given.
+  /// row_bytes: what the generator keeps for each row of a table.
+  ClickRows(const std::string& name, const DataConfig& config, Index slots, Index row_bytes);
+
+  const std::vector<BagTable>& tables() const { return made_.facts.tables; }
+  Index features() const { return made_.facts.features; }
+
+  std::span<float> features(Index example);
+  std::span<std::int32_t> bags(Index example);
+  std::int32_t& label(Index example) { return made_.labels[static_cast<std::size_t>(example)]; }
+
+  /// Moves everything out, with its hash and a line that describes it.
+  DenseExamples examples();
+
+ private:
+  DenseExamples made_;
+  std::vector<float> values_;
+};
+
+}  // namespace onebit::sim

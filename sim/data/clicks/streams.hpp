@@ -1,0 +1,26 @@
+#pragma once
+// Which random numbers the generators of clicks use for what.
+
+#include "device/math/philox.hpp"
+
+namespace onebit::sim {
+
+/// The key of all random numbers of click data: examples are the same for every seed of a run.
+inline constexpr device::RandomKey click_key{0, device::Purpose::data};
+
+/// Values of RandomCounter::step. The numbers below 16 are those of other data. They must never change.
+enum ClickStream : Index {
+  stream_shape = 16,    ///< distribution of a dense feature
+  stream_dense = 17,    ///< dense features
+  stream_rank = 18,     ///< ranks of the ids
+  stream_moved = 19,    ///< which ranks get another id on a day
+  stream_shuffle = 20,  ///< the ids that they get
+  stream_weight = 21,   ///< teacher: weights of the dense features
+  stream_effect = 22,   ///< teacher: effects of ids
+  stream_vector = 23,   ///< teacher: vectors of ids
+  stream_pair = 24,     ///< teacher: factors of pairs of tables
+  stream_label = 25,    ///< labels
+  stream_random = 26,   ///< everything of clicks-random
+};
+
+}  // namespace onebit::sim

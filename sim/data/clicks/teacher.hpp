@@ -1,0 +1,54 @@
+#pragma once
+// The planted rule by which clicks are drawn.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/data/clicks/draws.hpp"
+
+namespace onebit::sim {
+
+/// Share of clicks that the teacher aims at.
+inline constexpr double click_rate = 0.256;
+
+/// A click has probability sigmoid(b + u.x + sum_t a_t + sum_{s < t} c_st <v_s, v_t>). Here a_t is the sum of the
+/// effects of the ids in the bag of table t and v_t that of their vectors (4 values), both divided by the root of the
+/// table's slots. All weights are standard normal. Then each of the three sums is shifted to mean 0 and scaled, so that
+/// features have a share of 10% of the logit's variance, single ids 65% and pairs of tables 25%, and the whole a
+/// deviation at which the logit's AUC is about 0.80. b is such that click_rate of the examples are clicks. Mean and
+/// variance are those of 2^14 examples of the first day that belong to no split.
+class ClickTeacher {
+ public:
+  /// draws: at the first day.
+  explicit ClickTeacher(const ClickDraws& draws);
+
+  double logit(std::span<const float> features, std::span<const std::int32_t> bags) const;
+
+ private:
+  static constexpr std::size_t kParts = 3;
+  using Vector = std::array<float, 4>;
+  using Parts = std::array<double, kParts>;
+  struct Id {
+    float effect;
+    Vector vector;
+  };
+
+  void draw_weights(Index features);
+  Parts parts(std::span<const float> features, std::span<const std::int32_t> bags) const;
+  void calibrate(const ClickDraws& draws);
+  double scaled(const Parts& parts) const;
+
+  std::vector<BagTable> tables_;
+  std::vector<float> weights_;        // of the features
+  std::vector<std::vector<Id>> ids_;  // of each table
+  std::vector<float> pairs_;          // c_st at s * tables + t
+  Parts scale_ = {};                  // factor of each sum
+  double offset_ = 0.0;               // b, less the scaled means of the sums
+};
+
+/// sigmoid(logit), the probability of a click.
+double click_probability(double logit);
+
+}  // namespace onebit::sim

@@ -1,0 +1,25 @@
+#pragma once
+// Zipf's law: how often the ids of a table occur.
+
+#include <vector>
+
+#include "device/math/philox.hpp"
+
+namespace onebit::sim {
+
+/// Ranks 0 to rows - 1, where rank r has a probability proportional to (r + 1)^-exponent.
+class ZipfRanks {
+ public:
+  /// rows > 0, exponent >= 0.
+  ZipfRanks(Index rows, double exponent);
+
+  double probability(Index rank) const;
+
+  /// Draws a rank by inversion, from 53 random bits.
+  Index draw(device::RandomKey key, device::RandomCounter counter) const;
+
+ private:
+  std::vector<double> sums_;  // sum of the weights up to and including each rank
+};
+
+}  // namespace onebit::sim
