@@ -47,7 +47,8 @@ CriteoExamples parse(const std::string& text, std::size_t piece = 1 << 20, Index
     const std::string part = text.substr(first, piece);
     if (parser.feed(part) < part.size()) break;
   }
-  CHECK(parser.finish() == static_cast<Index>(examples.labels.size()));
+  const Index count = parser.finish();
+  CHECK(count == static_cast<Index>(examples.labels.size()));
   return examples;
 }
 
@@ -109,7 +110,7 @@ TEST_CASE("criteo: a source has the examples in order, the last ones held out") 
   REQUIRE(source->provenance().size() == 2);
   const std::string bytes = std::to_string(text.size());
   CHECK(source->provenance()[0] == folder / "train.txt" + ": " + bytes + " bytes unpacked, 10 examples");
-  CHECK(source->provenance()[1] == "criteo: 26 tables of 1000 rows, 26000 in all; 0.0% of the values missing");
+  CHECK(source->provenance()[1] == "criteo: 26 tables of 1000 rows, 26000 in all; 0% of the values missing");
   Batch out;
   source->read(DataSource::Split::train, 0, 8, out);
   CHECK(out.labels == std::vector<std::int32_t>{1, 0, 0, 1, 0, 0, 1, 0});
