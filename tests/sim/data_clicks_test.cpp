@@ -215,12 +215,8 @@ TEST_CASE("clicks: most of the teacher's knowledge is about ids") {
 TEST_CASE("clicks: examples are the same for every seed, number of examples and share held out") {
   DataConfig config = clicks(500);
   const Batch all = all_of(*make_data(config));
-<<<<<<< HEAD
-  CHECK(std::vector<std::int32_t>(all.tokens.begin(), all.tokens.begin() + 4) == std::vector<std::int32_t>{0, 0, 0, 0});
-=======
   CHECK(std::vector<std::int32_t>(all.tokens.begin(), all.tokens.begin() + 4) ==
         std::vector<std::int32_t>{1349, 184, 14130, 19959});
->>>>>>> wt-data
   config.seed = 99;
   config.examples = 800;
   config.holdout = 0.375;
@@ -290,11 +286,7 @@ TEST_CASE("clicks: drift changes the popular ids from day to day") {
     ids.insert(most_frequent(a));
   }
   CHECK(ids.size() == 7);
-<<<<<<< HEAD
-  config.drift = 0.4;
-=======
   config.drift = 0.7;
->>>>>>> wt-data
   CHECK((different() > 1 && different() < 7));
 }
 
