@@ -124,12 +124,12 @@ struct ModelConfig {
   std::string regulariser = "l2";   ///< logistic: l2 | nonconvex | none
   double lambda = 1e-4;             ///< logistic: factor of the regulariser
   bool bias = false;                ///< logistic: whether to add a feature that is always 1
-  std::vector<Index> bottom;        ///< dlrm: widths of the bottom layers but the last; empty: the model's default
-  std::vector<Index> top;           ///< dlrm: widths of the top layers but the last; empty: the model's default
+  std::vector<Index> bottom = {};   ///< dlrm: widths of the bottom layers but the last; empty: the model's default
+  std::vector<Index> top = {};      ///< dlrm: widths of the top layers but the last; empty: the model's default
   std::string interaction = "dot";  ///< dlrm: dot | cat
-  TablesConfig tables;              ///< dlrm: how tables are divided and trained
+  TablesConfig tables = {};         ///< dlrm: how tables are divided and trained
   Index cut = 0;                    ///< mlp, transformers: layers or blocks before the boundary; 0: no boundary
-  BoundaryConfig boundary;          ///< how activations cross between workers
+  BoundaryConfig boundary = {};     ///< how activations cross between workers
   Index workers = 1;                ///< number of workers of the run; not an option
   std::uint32_t seed = 1;           ///< seed of the run; not an option
   Index depth = 0;                  ///< transformers: number of blocks; 0: the model's default

@@ -29,12 +29,12 @@ inline sim::RunConfig ngram_config(const Folder& folder) {
   return config;
 }
 
-/// Clicks with nine tables of 3 to 20 rows.
+/// Clicks with 18 tables of 3 to 20 rows.
 inline sim::DataConfig few_click_data() {
   sim::DataConfig data;
   data.name = "clicks";
   data.examples = 400;
-  data.rows = "20,3,20,5,20,7,20,9,20";
+  data.rows = "20,3,20,5,20,7,20,9,20,3,20,5,20,7,20,9,20,11";
   return data;
 }
 
@@ -112,6 +112,8 @@ inline sim::RunConfig smallest_run_of(const sim::ModelEntry& model, const Folder
                   .embedding = 4,
                   .hidden = 8,
                   .dimension = 30,
+                  .bottom = {4},
+                  .top = {4},
                   .depth = 1,
                   .width = 8,
                   .heads = 2,

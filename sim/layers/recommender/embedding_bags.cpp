@@ -138,11 +138,11 @@ void EmbeddingBags::exchange(const device::Shard& shard, Index draws) {
 
 /// Updates the touched rows.
 void EmbeddingBags::update(double lr, Index examples) {
-  const Index most = examples * slots_;  // a planning device does not know the lists
+  const Index most = examples * slots_;  // the same in every step, so that buffers grow once
+  grow(touched_, device_, most);
+  grow(examples_, device_, most);
+  grow(gradients_, device_, most * shape_.width);
   const Index rows = device_.plans() ? most : std::ssize(lists_.rows);
-  grow(touched_, device_, rows);
-  grow(examples_, device_, device_.plans() ? most : std::ssize(lists_.examples));
-  grow(gradients_, device_, rows * shape_.width);
   touched_.upload(lists_.rows);
   examples_.upload(lists_.examples);
   const RowGradientKernel gradient{shape_.width,     outputs(),        1.0 / static_cast<double>(shape_.workers),
