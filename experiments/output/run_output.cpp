@@ -44,10 +44,13 @@ std::string way_on(const analysis::Summary& run) {
 
 void print_evaluations(const sim::PreparedRun& run, std::ostream& out) {
   const sim::EvalConfig& eval = run.config.eval;
-  const Index size = run.resources.data->size(eval.split);
-  if (size == 0) return;
-  print_paragraph(out, "evaluation: " + std::to_string(std::min(eval.examples, size)) + " of " + std::to_string(size) +
-                           " examples every " + std::to_string(eval.every) + " steps");
+  const sim::DataSource& data = *run.resources.data;
+  const Index size = data.size(eval.split);
+  if (size > 0) {
+    print_paragraph(out, "evaluation: " + std::to_string(std::min(eval.examples, size)) + " of " +
+                             std::to_string(size) + " examples every " + std::to_string(eval.every) + " steps");
+  }
+  if (!data.ceiling().empty()) print_paragraph(out, data.ceiling());
 }
 
 void print_start(const sim::PreparedRun& run, std::ostream& out) {
@@ -59,8 +62,6 @@ void print_start(const sim::PreparedRun& run, std::ostream& out) {
   text.append(bytes_text(static_cast<double>(run.plan.limit))).append(" (see --dry-run)");
   print_paragraph(out, text);
   print_evaluations(run, out);
-  const std::string& ceiling = run.resources.data->ceiling();
-  if (!ceiling.empty()) print_paragraph(out, ceiling);
 }
 
 void print_answer(const analysis::Summary& summary, std::ostream& out) {

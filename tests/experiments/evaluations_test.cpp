@@ -1,5 +1,8 @@
 // What a run reports and records about evaluations that its options do not set.
 
+#include <sstream>
+
+#include "experiments/output/run_output.hpp"
 #include "sim/log/reader.hpp"
 #include "tests/experiments/program.hpp"
 
@@ -66,4 +69,17 @@ TEST_CASE("resumed arms are evaluated as they began, and so are new ones") {
   CAPTURE(run.err);
   REQUIRE(run.status == 0);
   CHECK(recorded(folder / "out/many-1.h5", "eval.examples") == began);
+}
+
+TEST_CASE("a run on made clicks says how good a model can be") {
+  sim::PreparedRun run;
+  run.config.steps = 3;
+  for (const double holdout : {0.1, 0.0}) {
+    run.config.data = {.name = "clicks", .holdout = holdout, .examples = 400, .rows = "20"};
+    run.resources.data = sim::make_data(run.config.data);
+    std::ostringstream out;
+    experiments::print_start(run, out);
+    const std::string what = holdout > 0 ? "40 held-out" : "400 training";
+    CHECK_THAT(out.str(), Contains("\nceiling: on the " + what + " examples, the teacher has log loss "));
+  }
 }
