@@ -118,10 +118,10 @@ constexpr ModelEntry kModels[] = {
 };
 
 void check_input(const ModelEntry& entry, const DataSource& data) {
-  if (entry.input == Input::any) return;
   const std::string where = "model " + std::string(entry.name) + ", data " + data.name();
   const bool tokens = data.vocabulary() > 0, bags = !data.tables().empty();
   const bool nothing = !tokens && !bags && data.feature_count() == 0;
+  if (entry.input == Input::any && !bags) return;
   if (nothing != (entry.input == Input::none)) {
     throw ConfigError(
         "the model cannot read the data", where,
