@@ -69,6 +69,8 @@ class VirtualCluster {
   bool is_root() const { return replicas_.front().shard.rank() == 0; }
   /// Whether the run is probed.
   bool probed() const { return !probes_.empty(); }
+  /// Whether activations cross between workers through a codec.
+  bool crosses_boundary() const { return config_.model.boundary.compresses(); }
   /// The processes of the run.
   device::ProcessGroup& processes() const { return group_.processes(); }
   /// Returns in every process the number that the root passed as `own`. Collective.

@@ -70,34 +70,34 @@ Boundary::Boundary(SendingColumns columns, Index workers, const BoundaryConfig& 
   codec_ = codec_of(config_);
 }
 
-/// Adds the segments of a sender of `width` columns: one, or one for each example or column.
-void Boundary::add_segments(Index sender, Index width, std::vector<compress::Segment>& segments) {
-  const Index pieces = by_sample_ ? batch_ : by_neuron_ ? width : 1;
-  const Index size = width * batch_ / pieces, padded = ceil_div(size, 8) * 8;
-  for (Index piece = 0; piece < pieces; ++piece) {
-    const compress::Segment last = segments.empty() ? compress::Segment{} : segments.back();
-    const Index at = last.parameter + last.real;
-    segments.push_back({at, size, at, size, padded, last.bytes + last.padded / 8});
-    senders_.push_back(sender);
+/// Cuts a row into segments: one for each sender, or one for each of its examples or columns.
+Boundary::Layout Boundary::made_layout(const device::Device& device, Index batch) const {
+  std::vector<Index> widths(static_cast<std::size_t>(columns_.senders)), senders;
+  for (const SendingColumn& column : columns_.columns) widths[static_cast<std::size_t>(column.sender)] = column.width;
+  std::vector<compress::Segment> segments;
+  compress::Segment last;
+  for (std::size_t s = 0; s < widths.size(); ++s) {
+    const Index pieces = by_sample_ ? batch : by_neuron_ ? widths[s] : 1;
+    const Index size = widths[s] * batch / pieces;
+    for (Index piece = 0; piece < pieces; ++piece) {
+      const Index at = last.parameter + last.real;
+      last = {at, size, at, size, round_up(size, 8), last.bytes + last.padded / 8};
+      segments.push_back(last);
+      senders.push_back(static_cast<Index>(s));
+    }
   }
+  return {compress::SegmentTable(device, std::move(segments)), std::move(senders)};
 }
 
-/// Makes the table of segments for the pass's batch size, and makes room.
+/// Chooses the layout for the pass's batch size, and makes room.
 void Boundary::lay_out(const Pass& pass) {
   if (places_.size() == 0) places_ = device::Buffer<SendingColumn>::copy_of(pass.device, columns_.columns);
   grow(rows_, pass.device, pass.examples() * inputs());
   grow(decoded_, pass.device, pass.examples() * inputs());
   grow(crossings_, pass.device, pass.examples() * inputs());
-  if (pass.batch == batch_) return;
-  batch_ = pass.batch;
-  up_.payload = {};
-  down_.payload = {};
-  senders_.clear();
-  std::vector<Index> widths(static_cast<std::size_t>(columns_.senders));
-  for (const SendingColumn& column : columns_.columns) widths[static_cast<std::size_t>(column.sender)] = column.width;
-  std::vector<compress::Segment> segments;
-  for (std::size_t s = 0; s < widths.size(); ++s) add_segments(static_cast<Index>(s), widths[s], segments);
-  table_.emplace(pass.device, std::move(segments));
+  auto found = layouts_.find(pass.batch);
+  if (found == layouts_.end()) found = layouts_.emplace(pass.batch, made_layout(pass.device, pass.batch)).first;
+  layout_ = &found->second;
 }
 
 /// Returns the number of the first worker of the pass if workers keep what they would send to themselves; otherwise -1.
@@ -123,28 +123,29 @@ void Boundary::grow_memory(const device::Device& device, Way& way) {
 /// Gives the payload what the codec keeps for the pass's workers.
 void Boundary::load_memory(const Pass& pass, Way& way) {
   if (!codec_->has_memory()) return;
-  if (!pass.training || !keeps_memory()) return way.payload.memory.zero();
+  if (!pass.training || !keeps_memory()) return payload(way).memory.zero();
   grow_memory(pass.device, way);
-  const Index segments = table_->count();
+  const Index segments = layout_->table.count();
   for_each(pass.device, pass.workers * segments,
-           CopyKernel{way.memory.data() + pass.place.first_worker * segments, way.payload.memory.data()});
+           CopyKernel{way.memory.data() + pass.place.first_worker * segments, payload(way).memory.data()});
 }
 
 void Boundary::store_memory(const Pass& pass, Way& way) {
   if (!keeps_memory() || !collects(pass)) return;
-  const Index segments = table_->count();
+  const Index segments = layout_->table.count();
   for_each(pass.device, pass.workers * segments,
-           CopyKernel{way.payload.memory.data(), way.memory.data() + pass.place.first_worker * segments});
+           CopyKernel{payload(way).memory.data(), way.memory.data() + pass.place.first_worker * segments});
 }
 
 /// Encodes an activation or its gradient.
 void Boundary::encode(const Pass& pass, Way& way, const float* input) {
-  if (way.payload.rows < pass.workers) way.payload = codec_->make_payload(pass.device, *table_, pass.workers);
+  if (payload(way).rows < pass.workers) payload(way) = codec_->make_payload(pass.device, layout_->table, pass.workers);
   for_each_row(pass.device, pass.examples(), inputs(), PackBoundaryKernel{places(pass), inputs(), input, rows_.data()});
   load_memory(pass, way);
   const compress::RngKey key{pass.place.seed + static_cast<std::uint32_t>(pass.place.first_draw), pass.exchange_step,
                              pass.place.first_worker, way.purpose};
-  codec_->encode(pass.device, *table_, {0, pass.workers}, {}, key, {rows_.data(), pass.batch * inputs()}, way.payload);
+  codec_->encode(pass.device, layout_->table, {0, pass.workers}, {}, key, {rows_.data(), pass.batch * inputs()},
+                 payload(way));
   store_memory(pass, way);
 }
 
@@ -152,26 +153,32 @@ void Boundary::encode(const Pass& pass, Way& way, const float* input) {
 void Boundary::decode(const Pass& pass, Way& way, const float* input, float* output) {
   const Index size = pass.batch * inputs();
   for (Index worker = 0; worker < pass.workers; ++worker) {
-    codec_->decode(pass.device, *table_, way.payload, worker, decoded_.data() + worker * size);
+    codec_->decode(pass.device, layout_->table, payload(way), worker, decoded_.data() + worker * size);
   }
-  const UnpackBoundaryKernel unpack{
-      places(pass),     inputs(),        first_keeper(pass),
-      by_sample_,       table_->count(), codec_->refuses() ? way.payload.refused.data() : nullptr,
-      decoded_.data(),  input,           output,
-      crossings_.data()};
+  const UnpackBoundaryKernel unpack{places(pass),
+                                    inputs(),
+                                    first_keeper(pass),
+                                    by_sample_,
+                                    layout_->table.count(),
+                                    codec_->refuses() ? payload(way).refused.data() : nullptr,
+                                    decoded_.data(),
+                                    input,
+                                    output,
+                                    crossings_.data()};
   for_each_row(pass.device, pass.examples(), inputs(), unpack);
 }
 
 /// Returns the bytes of the encoded segments that crossed.
 double Boundary::encoded_bytes(const Pass& pass, const Way& way) const {
-  const std::vector<Index> sizes = way.payload.sizes.size() > 0 ? way.payload.sizes.to_host() : std::vector<Index>();
+  const bool varies = payload(way).sizes.size() > 0 && !pass.device.plans();
+  const std::vector<Index> sizes = varies ? payload(way).sizes.to_host() : std::vector<Index>();
   const Index first = first_keeper(pass);
   double bytes = 0;
   for (Index worker = 0; worker < pass.workers; ++worker) {
-    for (std::size_t s = 0; s < senders_.size(); ++s) {
-      if (first >= 0 && senders_[s] == first + worker) continue;
-      const compress::Segment& segment = table_->segments()[s];
-      const std::size_t row = static_cast<std::size_t>(worker) * senders_.size() + s;
+    for (std::size_t s = 0; s < layout_->senders.size(); ++s) {
+      if (first >= 0 && layout_->senders[s] == first + worker) continue;
+      const compress::Segment& segment = layout_->table.segments()[s];
+      const std::size_t row = static_cast<std::size_t>(worker) * layout_->senders.size() + s;
       bytes += static_cast<double>((sizes.empty() ? codec_->body_bytes(segment) : sizes[row]) +
                                    codec_->scale_bytes(segment));
     }

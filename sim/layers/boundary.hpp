@@ -1,6 +1,7 @@
 #pragma once
 // Activations that cross from the workers that compute them to the workers that use them, through a codec.
 
+#include <map>
 #include <vector>
 
 #include "compress/codecs/codec.hpp"
@@ -48,17 +49,24 @@ class Boundary final : public Layer {
   struct Way {
     device::Purpose purpose;
     netmodel::Direction direction;
-    compress::Payload payload;     ///< of the rows of the last pass
     device::Buffer<float> memory;  ///< numbers that the codec keeps for each worker, [workers][segments]
     double bytes = 0;              ///< bytes that crossed in this step
   };
 
+  /// How the rows of a batch size are cut, and their payloads.
+  struct Layout {
+    compress::SegmentTable table;  ///< segments of a row
+    std::vector<Index> senders;    ///< sender of each segment
+    compress::Payload up = {}, down = {};
+  };
+
+  compress::Payload& payload(const Way& way) const { return &way == &up_ ? layout_->up : layout_->down; }
   BoundaryPlaces places(const Pass& pass) const { return {pass.batch, places_.data(), by_neuron_}; }
   bool keeps_memory() const { return codec_ != nullptr && codec_->has_memory() && !by_sample_; }
   Index first_keeper(const Pass& pass) const;
   double elements_crossing(const Pass& pass) const;
   void lay_out(const Pass& pass);
-  void add_segments(Index sender, Index width, std::vector<compress::Segment>& segments);
+  Layout made_layout(const device::Device& device, Index batch) const;
   void encode(const Pass& pass, Way& way, const float* input);
   void decode(const Pass& pass, Way& way, const float* input, float* output);
   void load_memory(const Pass& pass, Way& way);
@@ -73,13 +81,12 @@ class Boundary final : public Layer {
   BoundaryConfig config_;
   std::unique_ptr<compress::Codec> codec_;  ///< null if nothing is compressed
   bool by_neuron_, by_sample_;
-  Way up_{device::Purpose::boundary_forward, netmodel::Direction::up, {}, {}};
-  Way down_{device::Purpose::boundary_backward, netmodel::Direction::down, {}, {}};
+  Way up_{device::Purpose::boundary_forward, netmodel::Direction::up, {}};
+  Way down_{device::Purpose::boundary_backward, netmodel::Direction::down, {}};
   device::Buffer<SendingColumn> places_;
-  std::optional<compress::SegmentTable> table_;  ///< segments of a row, for the batch size of the last pass
-  std::vector<Index> senders_;                   ///< sender of each segment
-  Index batch_ = 0;                              ///< that batch size
-  device::Buffer<float> rows_;                   ///< packed rows, then their errors
+  std::map<Index, Layout> layouts_;  ///< by batch size
+  Layout* layout_ = nullptr;         ///< that of the last pass
+  device::Buffer<float> rows_;       ///< packed rows, then their errors
   device::Buffer<float> decoded_;
   device::Buffer<Crossing> crossings_;  ///< of the last training pass, [examples][columns]
 };

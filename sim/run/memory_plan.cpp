@@ -40,9 +40,14 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
 }
 
 /// Does everything that a run does at least once, so that all its allocations are counted.
-void take_steps(VirtualCluster& cluster, const LogConfig& log, const EvalConfig& eval) {
-  const bool evaluates = cluster.data().size(eval.split) > 0;
-  if (evaluates) cluster.evaluate();
+void take_steps(VirtualCluster& cluster, const RunConfig& config) {
+  const LogConfig& log = config.log;
+  const bool evaluates = cluster.data().size(config.eval.split) > 0;
+  const auto evaluate = [&] {
+    if (evaluates) cluster.evaluate();
+    if (evaluates && cluster.crosses_boundary()) cluster.evaluate(true);
+  };
+  evaluate();
   while (cluster.step() < cluster.steps()) {
     const StepOutcome outcome = cluster.advance();
     WorkerRow workers;
@@ -50,7 +55,7 @@ void take_steps(VirtualCluster& cluster, const LogConfig& log, const EvalConfig&
     StepRow row = measure_step(cluster, outcome);
     if (log.workers_every > 0) measure_errors(cluster, workers, row);
     if (log.tensors_every > 0) measure_tensors(cluster, outcome.step);
-    if (evaluates) cluster.evaluate();
+    evaluate();
   }
 }
 
@@ -157,7 +162,7 @@ class Planner {
     MemoryPlan plan{.rows = {}, .limit = limit_, .keeps_examples = resources_.keeps_examples};
     plan.worker_group = cluster.replicas().front().gradients.size() / cluster.model().parameters();
     Index host = on_host_ ? batch_bytes(cluster, config) : 0;
-    if (held(resources) <= limit_ - host) take_steps(cluster, config.log, config.eval);
+    if (held(resources) <= limit_ - host) take_steps(cluster, config);
     Index taken = 0;
     for (const Replica& replica : cluster.replicas()) add(host_bytes(replica), taken);
     host = std::max(host, taken);

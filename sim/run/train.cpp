@@ -95,7 +95,7 @@ class Run {
     const Evaluation result = cluster_.evaluate();
     const double accuracy = cluster_.data().classes() > 0 ? result.accuracy() : not_applicable;
     EvaluationRow row{step, samples, result.mean_loss(), accuracy, state_.bytes, result.auc};
-    if (config_.model.boundary.compresses()) {
+    if (cluster_.crosses_boundary()) {
       const Evaluation crossed = cluster_.evaluate(true);
       row.boundary_loss = crossed.mean_loss();
       row.boundary_auc = crossed.auc;

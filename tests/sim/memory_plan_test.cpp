@@ -41,6 +41,7 @@ void step(VirtualCluster& cluster) {
   measure_errors(cluster, workers, row);
   measure_tensors(cluster, outcome.step);
   cluster.evaluate();
+  if (cluster.crosses_boundary()) cluster.evaluate(true);
 }
 
 /// Sums a figure over all devices.
@@ -119,6 +120,25 @@ TEST_CASE("plan: every codec holds what its plan says, and asks for no memory af
       config.optimizer.exchange.up.name = codec.name;
       if (optimizer == "onebit-adam") config.device = "cpu:2";
       CAPTURE(optimizer, codec.name);
+      const Counted counted = count(config);
+      CHECK(planned_on_devices(prepare(config).plan) == counted.peak);
+      CHECK(counted.late_allocations == 0);
+    }
+  }
+}
+
+TEST_CASE("plan: the tables and boundaries of hybrid runs take what the plan says") {
+  for (const std::string split : {"table", "row", "column"}) {
+    for (const std::string scope : {"batch", "sample", "neuron"}) {
+      RunConfig config = dlrm_config();
+      config.model.embedding = 8;
+      config.model.tables.split = split;
+      config.model.tables.optimizer = split == "row" ? "adagrad" : "sgd";
+      config.model.boundary.codec.name = split == "column" ? "int8" : "dct-mp";
+      config.model.boundary.scope = scope;
+      config.steps = 14;
+      config.log = {.every = 1, .workers_every = 1, .tensors_every = 1};
+      CAPTURE(split, scope);
       const Counted counted = count(config);
       CHECK(planned_on_devices(prepare(config).plan) == counted.peak);
       CHECK(counted.late_allocations == 0);
