@@ -103,8 +103,8 @@ TEST_CASE("terminal: price keeps what each method needs to pay, and ends with it
   const Arguments price = {"price", "--workload", "bert-large", "--batch",      "16", "--workers",
                            "16",    "--cluster",  "eth10",      "--optimizers", "all"};
   const ShownText shown(bytes_in_terminal(folder, price));
-  check_screen(shown, 80);
-  CHECK_THAT(shown.line_with("waits for"), EndsWith("speed-up  faster on links  samples/s"));
+  CHECK(shown.widest() <= 80);
+  CHECK_THAT(shown.line_with("waits for"), EndsWith("speed-up   faster on links  samples/s"));
   CHECK_THAT(shown.lines().back(), EndsWith("samples per second as dense Adam."));
 }
 

@@ -73,7 +73,7 @@ std::unique_ptr<DataSource> make_token_source(TokenData data, const DataConfig& 
                       "give another --data, see 'onebit list data'");
   }
   if (config.context < 0)
-    throw ConfigError("the context must have at least one token", "model.context " + std::to_string(config.context),
+    throw ConfigError("the context must have at least one token", "--model.context " + std::to_string(config.context),
                       "give a number of at least 1");
   const Index total = data.tokens.size();
   const Index held_out =
