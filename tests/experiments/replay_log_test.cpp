@@ -264,6 +264,6 @@ TEST_CASE("replay: without an output the log gets a name that is made up") {
   CAPTURE(run.out, run.err);
   REQUIRE(run.status == 0);
   CHECK_THAT(run.err, StartsWith("onebit: the log is replay-") && Contains(".h5; --log gives it another name\n"));
-  const std::string name = run.err.substr(20, run.err.find(';') - 20);
+  const std::string name = run.err.substr(19, run.err.find(';') - 19);
   CHECK(sim::LogReader(folder / name).status() == sim::RunStatus::finished);
 }

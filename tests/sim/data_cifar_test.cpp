@@ -96,7 +96,7 @@ TEST_CASE("cifar: a folder has its own test set, another can be named") {
   std::filesystem::create_directory(folder.path());
   setenv("ONEBIT_DATA", data.path().c_str(), 1);
   CHECK(make_data(cifar("cifar10", {}))->train_size() == 3);
-  CHECK_THROWS_WITH(make_data(cifar("cifar100", {})), Contains(data.path()) && Contains("no train*.bin"));
+  CHECK_THROWS_WITH(make_data(cifar("cifar100", {})), Contains(data.path()) && Contains("no files train*.bin"));
   unsetenv("ONEBIT_DATA");
   CHECK_THROWS_WITH(make_data(cifar("cifar10", {})), Contains("--data.path"));
   if (before) setenv("ONEBIT_DATA", saved.c_str(), 1);
