@@ -17,7 +17,8 @@ namespace {
 constexpr int kMostDevices = 64;
 
 int threads_of(int asked) {
-  if (asked < 0) throw ConfigError("number of threads is negative", "threads " + std::to_string(asked));
+  if (asked < 0)
+    throw ConfigError("number of threads is negative", "threads " + std::to_string(asked), "0 means one per core");
   return asked == 0 ? omp_get_max_threads() : asked;
 }
 

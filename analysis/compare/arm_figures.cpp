@@ -183,6 +183,7 @@ RunTimes times_of(const TimedRun& run, std::span<const netmodel::Cluster> cluste
   for (std::size_t c = 0; c < clusters.size(); ++c) {
     times.seconds.push_back(run.clocks[c].at(run.run->summary.steps));
     times.communication.push_back(communication_of(clusters[c].name, run.clocks[c]));
+    times.steps.push_back(run.clocks[c].mean());
   }
   return times;
 }

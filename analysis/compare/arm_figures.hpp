@@ -50,6 +50,7 @@ struct DenseRatio {
 struct RunTimes {
   std::vector<double> seconds;  ///< estimated time of the whole run
   std::vector<CommunicationTime> communication;
+  std::vector<netmodel::StepEstimate> steps;  ///< parts of the mean step: Timeline::mean
 };
 
 /// Cost of reaching the target, over the runs that finished or diverged; an interval is NaN where one of them did not

@@ -100,6 +100,10 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   return names;
 }
 
+bool names_rate(const std::string& arm, const std::string& rate) {
+  return (" " + arm + ",").find("lr " + rate + ",") != std::string::npos;
+}
+
 bool value_before(const std::string& a, const std::string& b) {
   const double x = number_in(a), y = number_in(b);
   if (std::isnan(x) != std::isnan(y)) return std::isnan(y);

@@ -15,6 +15,9 @@ namespace onebit::analysis {
 /// optimizer, or "run".
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
+/// Whether an arm's name holds this value of the learning rate, as in "adam, lr 0.01".
+bool names_rate(const std::string& arm, const std::string& rate);
+
 /// Orders values of an option: numbers by size and before words.
 bool value_before(const std::string& a, const std::string& b);
 

@@ -33,8 +33,9 @@ std::vector<std::string> logs_in(const std::string& folder) {
     const std::string path = entry->path().string();
     if (path.ends_with(".h5") && !is_table(path)) logs.push_back(path);
   }
-  if (error) throw ConfigError("cannot read folder", folder, error.message());
-  if (logs.empty()) throw ConfigError("no run logs in this folder", folder, "a log is a file *.h5");
+  if (error) throw ConfigError("cannot read folder: " + error.message(), folder, "check its name and permissions");
+  if (logs.empty())
+    throw ConfigError("no run logs in this folder", folder, "a log is a file *.h5, as 'onebit run' writes it");
   std::ranges::sort(logs);
   return logs;
 }
@@ -87,7 +88,8 @@ void sort_by_seed(Arm& arm) {
   std::ranges::stable_sort(arm.runs, {}, [](const Run& run) { return run.summary.seed; });
   const auto twin = std::ranges::adjacent_find(arm.runs, {}, [](const Run& run) { return run.summary.seed; });
   if (twin == arm.runs.end()) return;
-  throw ConfigError("two runs of one configuration and seed", twin->summary.path, "also " + (twin + 1)->summary.path);
+  throw ConfigError("two runs have the same options and seed", twin->summary.path + ", " + (twin + 1)->summary.path,
+                    "name only one of them, or the folder without the other");
 }
 
 void name_by_options(std::vector<Arm>& arms) {
@@ -144,10 +146,12 @@ void require_enough(const Run& run) {
   const std::string& path = run.summary.path;
   if (run.summary.status == sim::RunStatus::diverged || run.summary.status == sim::RunStatus::failed) return;
   if (run.rows == 0) throw ConfigError("the log has no rows yet", path, "its run was killed early, or has just begun");
-  if (run.rows == 1) throw ConfigError("the log has only one row, too few to compare", path);
+  if (run.rows == 1)
+    throw ConfigError("the log has only one step, too few to compare", path, "more --steps are needed");
   if (is_replay(run.header)) return;
   const bool any = std::ranges::any_of(run.evaluations, [](const auto& row) { return std::isfinite(row.loss); });
-  if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
+  if (!any)
+    throw ConfigError("the log has no evaluation with a finite loss", path, "its run needs another --eval.every");
 }
 
 Run read_run(const std::string& path) {

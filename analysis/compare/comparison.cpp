@@ -5,6 +5,7 @@
 
 #include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -85,6 +86,18 @@ void add_verdicts(std::span<const Arm> arms, const References& references, const
   comparison.other_rates = judge_all(arms, rates, others, margin);
 }
 
+/// Returns the rule of a family, and what its p can tell where there are few seeds.
+std::string rule_of(const std::vector<Verdict>& verdicts) {
+  constexpr Index enough = 6;  // least_p of six pairs is below 0.05
+  Index most = 0;
+  for (const Verdict& verdict : verdicts) most = std::max(most, std::ssize(verdict.seeds));
+  std::string rule = text_of(verdicts.front().criterion);
+  if (most < 2 || most >= enough) return rule;
+  rule.append("; with ").append(std::to_string(most)).append(" seeds p of the sign-flip test is at least ");
+  rule.append(shortest(least_p(most))).append(", so judge by the interval, or run more seeds (below 0.05 it needs ");
+  return rule.append(std::to_string(enough)).append(")");
+}
+
 }  // namespace
 
 Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, const netmodel::CostModel& model) {
@@ -101,9 +114,8 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
     return std::ranges::none_of(arm.runs, [](const Run& run) { return std::isnan(run.summary.bytes); });
   });
   if (!has_exchanges) comparison.notes.emplace_back("a compact trace has no exchanges, so no times are estimated");
-  PricedArms priced =
-      price_arms(arms, comparison.target, has_exchanges ? request.clusters : std::vector<netmodel::Cluster>(),
-                 request.rules, model);
+  if (has_exchanges) comparison.clusters = request.clusters;
+  PricedArms priced = price_arms(arms, comparison.target, comparison.clusters, request.rules, model);
   comparison.arms = std::move(priced.arms);
   comparison.computing = std::move(priced.computing);
   for (std::size_t i = 0; i < arms.size(); ++i) comparison.arms[i].rates = rates[i];
@@ -114,7 +126,7 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
 std::vector<VerdictSection> sections_of(const Comparison& comparison) {
   std::vector<VerdictSection> sections;
   const auto add = [&](const std::string& heading, const std::vector<Verdict>& verdicts) {
-    if (!verdicts.empty()) sections.push_back({heading, text_of(verdicts.front().criterion), verdicts});
+    if (!verdicts.empty()) sections.push_back({heading, rule_of(verdicts), verdicts});
   };
   const bool both = !comparison.other_rates.empty();
   add(both ? "at the best learning rates" : "", comparison.verdicts);

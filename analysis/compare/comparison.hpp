@@ -37,7 +37,8 @@ struct Comparison {
   std::vector<Verdict> verdicts;
   /// Verdicts on all other arms: at a rate that is not the best of their grid, or in the grid of their reference.
   std::vector<Verdict> other_rates;
-  std::vector<std::string> notes;  ///< notes of References
+  std::vector<netmodel::Cluster> clusters;  ///< the clusters of ArmFigures::seconds
+  std::vector<std::string> notes;           ///< notes of References
 };
 
 /// Verdicts of one family, whose level is corrected for their number.

@@ -98,10 +98,14 @@ double sign_flip_p(std::span<const double> differences) {
   return static_cast<double>(count + 1) / static_cast<double>(kDrawn + 1);
 }
 
+double least_p(Index pairs) {
+  return std::ldexp(2.0, -static_cast<int>(std::min<Index>(pairs, 1000)));
+}
+
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level) {
   const std::vector<double> differences = relative_differences(a, b);
   return {mean_interval(differences, level), sign_flip_p(differences), static_cast<Index>(differences.size()),
-          deviation_of(differences)};
+          deviation_of(differences), std::ranges::all_of(a, [](double value) { return value > 0; })};
 }
 
 Index seeds_needed(double deviation, double difference, double level, double power) {

@@ -31,12 +31,16 @@ Interval paired_relative_difference(std::span<const double> a, std::span<const d
 /// so that p cannot fall below 0.05. Returns 1 where all differences are 0; NaN for none, or where one is not finite.
 double sign_flip_p(std::span<const double> differences);
 
+/// Returns the smallest sign_flip_p that `pairs` differences can have, unless all of them are 0.
+double least_p(Index pairs);
+
 /// A difference as estimated from paired values. The t interval decides whether there is one; p is further evidence.
 struct Difference {
   Interval relative = {};  ///< (b - a) / |a|, mean over the pairs; negative: b is lower
   double p = 0;            ///< sign_flip_p of the relative differences
   Index pairs = 0;
   double deviation = 0;  ///< standard deviation of the relative differences; NaN for fewer than two
+  bool is_ratio = true;  ///< whether every a is above 0, so that b is 1 + relative times as high
 };
 
 /// Returns the difference of paired values; the spans have equal length. A value that is not finite, or an a of 0 with

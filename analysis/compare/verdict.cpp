@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "analysis/compare/arm_names.hpp"
 #include "device/base/text.hpp"
 
 namespace onebit::analysis {
@@ -20,6 +21,17 @@ std::string figure(double value, int digits) {
 std::string percent(double share) {
   const double value = 100 * share;
   return (std::abs(value) < 999.5 ? figure(value, 3) : figure(std::round(value), 15)) + "%";
+}
+
+/// Differences beyond this share are told as ratios.
+constexpr double kTenfold = 9;
+
+/// Significance that readers look for in a p.
+constexpr double kUsualLevel = 0.05;
+
+std::string times(double shift) {
+  const double ratio = 1 + shift;
+  return ratio < 999.5 ? figure(ratio, 3) : figure(std::round(ratio), 15);
 }
 
 std::string numbers_text(const std::vector<std::uint32_t>& seeds) {
@@ -62,16 +74,15 @@ std::string evidence(const Verdict& verdict) {
   const Interval& shift = verdict.difference.relative;
   const std::string pairs = std::to_string(verdict.difference.pairs) + " paired seeds";
   if (shift.mean == 0 && shift.half_width == 0) return "the same final loss with each of " + pairs;
-  return shift_text(shift.mean) + " (" + level_text(verdict.criterion.level_of_each()) + " interval " +
-         percent(shift.mean - shift.half_width) + " to " + percent(shift.mean + shift.half_width) +
-         ", Student's t over " + pairs + "; sign-flip test: p = " + figure(verdict.difference.p, 3) + ")";
+  std::string text = shift_text(verdict.difference) + " (" + level_text(verdict.criterion.level_of_each());
+  text.append(" interval ").append(range_text(verdict.difference)).append(", Student's t over ").append(pairs);
+  return text.append("; sign-flip test: ").append(p_text(verdict.difference)).append(")");
 }
 
 std::string scarcity(const Verdict& verdict) {
   const std::string needed = " (two are needed)";
   if (verdict.seeds.empty()) return "no seed finished in both" + needed;
-  return shift_text(verdict.difference.relative.mean) + " with " + seeds_text(verdict.seeds) + ", the only pair" +
-         needed;
+  return shift_text(verdict.difference) + " with " + seeds_text(verdict.seeds) + ", the only pair" + needed;
 }
 
 /// Names the seeds that diverged; empty where none did.
@@ -128,13 +139,26 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
   return "the relative difference of " + pair + " is undefined: a final loss of " + baseline.name + " is 0";
 }
 
-/// Returns "0.01 (of 3 tried: 0.001, 0.01, 0.1)".
+/// Returns "0.01 (of 3 tried)".
 std::string text_of(const Rates& rates) {
   if (!std::isfinite(rates.rate)) return "unknown";
   if (rates.tried.size() < 2) return shortest(rates.rate) + " (the only one tried)";
-  std::vector<std::string> tried;
-  for (double rate : rates.tried) tried.push_back(shortest(rate));
-  return shortest(rates.rate) + " (of " + std::to_string(tried.size()) + " tried: " + join(tried, ", ") + ")";
+  return shortest(rates.rate) + " (of " + std::to_string(rates.tried.size()) + " tried)";
+}
+
+/// Returns the learning rates and how many were tried, without what the names of the arms already say; empty where they
+/// say it all.
+std::string rates_clause(const Verdict& verdict) {
+  const Rates &here = verdict.arm_rates, &there = verdict.baseline_rates;
+  const bool known = std::isfinite(here.rate) && std::isfinite(there.rate);
+  if (known && here.tried == there.tried) {
+    if (names_rate(verdict.arm, shortest(here.rate)) && names_rate(verdict.baseline, shortest(there.rate))) return "";
+    const std::size_t tried = here.tried.size();
+    if (tried < 2) return "; learning rate " + shortest(here.rate) + " for both, the only one tried";
+    return "; learning rate " + shortest(here.rate) + " against " + shortest(there.rate) + ", of the same " +
+           std::to_string(tried) + " tried";
+  }
+  return "; learning rate " + text_of(here) + " against " + text_of(there);
 }
 
 void warn_of_lonely_seeds(const Arm& arm, const Arm& other, std::vector<std::string>& warnings) {
@@ -194,9 +218,27 @@ std::string level_text(double level) {
   return figure(100 - left, 8) + "%";
 }
 
-std::string shift_text(double shift) {
+std::string shift_text(const Difference& difference) {
+  const double shift = difference.relative.mean;
   if (shift == 0) return "the same final loss";
+  if (shift > kTenfold && difference.is_ratio) return "final loss " + times(shift) + " times as high";
   return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
+}
+
+std::string range_text(const Difference& difference) {
+  const double low = difference.relative.mean - difference.relative.half_width;
+  const double high = difference.relative.mean + difference.relative.half_width;
+  if (!difference.is_ratio) return percent(low) + " to " + percent(high);
+  const bool begins_below = low < -1 && high > 0;
+  if (high <= kTenfold)
+    return begins_below ? "up to " + percent(high) : percent(std::max(low, -1.0)) + " to " + percent(high);
+  return (begins_below ? "up to " : times(low) + " to ") + times(high) + " times as high";
+}
+
+std::string p_text(const Difference& difference) {
+  const double least = least_p(difference.pairs);
+  const bool is_least = least > kUsualLevel && difference.p <= least;
+  return "p = " + figure(difference.p, 3) + (is_least ? ", the least possible" : "");
 }
 
 std::string_view name(Judgement judgement) {
@@ -231,8 +273,7 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
   } else {
     conclude(verdict);
   }
-  verdict.sentence = main_clause(baseline, arm, verdict) + "; learning rate " + text_of(arm_rates) + " against " +
-                     text_of(baseline_rates);
+  verdict.sentence = main_clause(baseline, arm, verdict) + rates_clause(verdict);
   verdict.warnings = warnings_of(baseline, arm);
   return verdict;
 }

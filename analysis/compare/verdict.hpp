@@ -77,8 +77,15 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
 /// Returns the number of comparisons and their criterion: "3 comparisons, each judged by its 98.3% interval (...)".
 std::string text_of(const Criterion& criterion);
 
-/// Returns "final loss 2.1% lower".
-std::string shift_text(double shift);
+/// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
+std::string shift_text(const Difference& difference);
+
+/// Returns the interval of a difference: "-3.56% to 5.3%", "12.1 to 1641 times as high"; "up to 5.3%" where it begins
+/// below -100%, which no loss above 0 can reach.
+std::string range_text(const Difference& difference);
+
+/// Returns the p of the sign-flip test: "p = 0.25, the least possible" where so few seeds cannot give a smaller one.
+std::string p_text(const Difference& difference);
 
 /// Formats a level as 95%, 98.3%, 99.995%: with as many digits as its distance from 100% needs.
 std::string level_text(double level);

@@ -21,7 +21,9 @@ std::vector<sim::TensorRow> wide_rows(const sim::LogReader& log) {
     return row.momentum_l2.size() == tensors && row.least_denominator.size() == tensors &&
            row.low_denominator.size() == tensors && row.median_denominator.size() == tensors;
   });
-  if (!wide) throw IoError("log is damaged: rows of /tensors do not have one value per tensor", log.path());
+  if (!wide)
+    throw IoError("cannot read log: rows of /tensors do not have one value per tensor", log.path(),
+                  "it may be damaged: train the run again");
   return rows;
 }
 
@@ -40,7 +42,8 @@ double scale_of(const sim::TensorRow& row, const std::vector<compress::Tensor>& 
 }  // namespace
 
 StepSizes view_step_sizes(const sim::LogReader& log) {
-  if (!log.header().per_tensor) throw ConfigError("the log has no rows of /tensors", log.path());
+  if (!log.header().per_tensor)
+    throw ConfigError("the log has no rows of /tensors", log.path(), "log runs with --log.tensors-every K");
   const std::vector<sim::TensorRow> rows = wide_rows(log);
   const std::vector<compress::Tensor>& tensors = log.header().tensors;
   const Index freeze = freeze_step_of(log.events());

@@ -162,7 +162,8 @@ std::vector<sim::TensorRow> tensor_rows(const sim::LogReader& log) {
   const std::size_t tensors = log.header().tensors.size();
   for (const sim::TensorRow& row : rows) {
     if (row.variance_l1.size() == tensors && row.shadow_l1.size() == tensors) continue;
-    throw IoError("log is damaged: rows of /tensors do not have one value per tensor", log.path());
+    throw IoError("cannot read log: rows of /tensors do not have one value per tensor", log.path(),
+                  "it may be damaged: train the run again");
   }
   return rows;
 }
@@ -231,7 +232,7 @@ const StabilitySeries& rule_series(const VarianceView& view) {
 
 VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& options) {
   const std::vector<sim::StepRow> rows = log.steps();
-  if (rows.empty()) throw ConfigError("the log has no steps yet", log.path());
+  if (rows.empty()) throw ConfigError("the log has no steps yet", log.path(), "wait until its run has trained a few");
   const std::vector<sim::ProbeRow> probes = log.header().probed ? log.probes() : std::vector<sim::ProbeRow>();
   VarianceView view;
   view.freeze_step = freeze_step_of(log.events());

@@ -41,7 +41,8 @@ std::vector<StepRange> read_ranges(const sim::LogReader& log) {
   Index step = 1;
   for (const sim::StepTraffic& row : log.traffic()) {
     if (row.step < step || row.step > kMostSteps)
-      throw IoError("cannot read log: its steps do not ascend", log.path() + ": /traffic");
+      throw IoError("cannot read log: its steps do not ascend", log.path() + ": /traffic",
+                    "it may be damaged: train the run again");
     require_all_workers(row.traffic, log);
     if (row.step > step) take_step(step, exchanges, ranges);
     step = row.step;

@@ -23,7 +23,10 @@ double number_of(const sim::LogHeader& header, const std::string& option, std::o
     throw ConfigError("the log lacks an option that this analysis needs", option,
                       "an older program wrote it: train the run again");
   const double value = number_in(*text);
-  if (std::isnan(value)) throw ConfigError("an option in the log is not a number", option + " " + *text);
+  if (std::isnan(value)) {
+    throw ConfigError("an option in the log is not a number", option + " " + *text,
+                      "the log may be damaged, or of another version: see 'onebit inspect'");
+  }
   return value;
 }
 

@@ -152,6 +152,14 @@ Timeline::Timeline(const RunSize& run, const std::vector<StepRange>& ranges, con
   }
 }
 
+StepEstimate Timeline::mean() const {
+  double steps = 0;
+  for (const StageTime& stage : stages_) steps += static_cast<double>(stage.steps);
+  StepEstimate mean;
+  for (const StageTime& stage : stages_) add(mean, stage.step, static_cast<double>(stage.steps) / steps);
+  return mean;
+}
+
 double Timeline::at(Index step) const {
   const auto beyond = std::ranges::upper_bound(legs_, step, {}, &Leg::first);
   if (beyond == legs_.begin()) return 0;

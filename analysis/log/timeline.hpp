@@ -89,6 +89,8 @@ class Timeline {
   double at(Index step) const;
   /// Returns the stages in the order of their first steps.
   const std::vector<StageTime>& stages() const { return stages_; }
+  /// Returns the mean over all steps.
+  netmodel::StepEstimate mean() const;
   /// Returns the source of the compute times in words.
   const std::string& basis() const { return basis_; }
 

@@ -18,7 +18,8 @@ namespace onebit::analysis {
 namespace {
 
 [[noreturn]] void fail() {
-  throw IoError("cannot run gnuplot: " + std::string(std::strerror(errno)));
+  throw IoError("cannot run gnuplot: " + std::string(std::strerror(errno)), "pictures",
+                "the system may lack memory or processes");
 }
 
 /// An unnamed file in memory.
@@ -113,7 +114,9 @@ std::string gnuplot_picture(const std::string& script, std::chrono::milliseconds
   std::string problem = child > 0 ? wait_for(child, limit) : "it cannot be started";
   std::string picture = out.read();
   if (problem.empty() && picture.empty()) problem = "its output is empty";
-  if (!problem.empty()) throw IoError("gnuplot drew no picture: " + problem);
+  if (!problem.empty())
+    throw IoError("gnuplot drew no picture: " + problem, "pictures",
+                  "try gnuplot by itself; without it pages have no still pictures");
   return picture;
 }
 

@@ -193,6 +193,7 @@ std::string script_of(const HeatMap& map) {
          << "set palette defined (0 '#00224e', 1 '#7d7c78', 2 '#fee838')\nset yrange [*:*] reverse\nset tics nomirror "
             "out\n"
          << "set datafile missing 'NaN'\nunset key\n";
+  if (map.high > map.low) script << "set cbrange [" << map.low << ":" << map.high << "]\n";
   write_names("x", map.columns, 12, script);
   write_names("y", map.rows, 30, script);
   script << "plot $map matrix with image pixels\n";

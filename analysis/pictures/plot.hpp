@@ -1,6 +1,7 @@
 #pragma once
 // Pictures drawn by gnuplot: SVG and PNG of the same plot.
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct HeatMap {
   std::vector<std::string> columns;  ///< names of the columns
   std::vector<std::vector<double>> values;
   std::string value_label;
+  /// Ends of the colours' scale, for maps that are to be compared; not finite: those of the values.
+  double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Writes <stem>.svg and <stem>.png and returns their paths. The result is empty where gnuplot is not installed or

@@ -92,7 +92,8 @@ Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster) {
 
 Job job_of_log(const std::string& path, const PriceRules& rules) {
   const sim::LogReader log(path);
-  if (log.committed_rows() == 0) throw ConfigError("the log has no steps yet", path);
+  if (log.committed_rows() == 0)
+    throw ConfigError("the log has no steps yet", path, "wait until its run has trained a few");
   if (is_compact(log)) {
     throw ConfigError("the log has no exchanges to price", path,
                       "it is the replay of a compact trace, which tells only when the variance may be frozen");

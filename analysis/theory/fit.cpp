@@ -187,7 +187,9 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable) {
     ++count;
     last = static_cast<double>(probe.step - freeze);
   }
-  if (count == 0) throw ConfigError("the log has no probe in the stage that is fitted", log.path());
+  if (count == 0)
+    throw ConfigError("the log has no probe after the freeze, which is the stage that is fitted", log.path(),
+                      "train longer, or with a smaller --probe.every");
   return {variable_of(log, variable, last), sum / count,
           number_of(log.header(), kRate, std::numeric_limits<double>::quiet_NaN())};
 }

@@ -189,7 +189,8 @@ TheoryView view_theory(const sim::LogReader& log) {
                       "log a run with --probe.every K, e.g. a hundredth of its steps");
   const std::vector<sim::StepRow> steps = log.steps();
   const std::vector<sim::ProbeRow> probes = log.probes();
-  if (steps.empty() || probes.empty()) throw ConfigError("the log has no probe yet", log.path());
+  if (steps.empty() || probes.empty())
+    throw ConfigError("the log has no probe yet", log.path(), "train longer, or with a smaller --probe.every");
   TheoryView view;
   view.constants = constants_of(log, steps, probes);
   const std::optional<Stage> stage = compression_stage(log, steps);

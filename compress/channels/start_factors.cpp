@@ -28,7 +28,8 @@ void StartFactors::read(const std::vector<Place>& places, const RecordedDraws& d
   for (const double step : steps->values) steps_.push_back(static_cast<Index>(step));
   if (std::find(steps_.begin(), steps_.end(), dense_steps) == steps_.end()) {
     throw ConfigError("no start factors are recorded for the first compressed step",
-                      std::string(kSteps) + ", codec.dense-steps " + std::to_string(dense_steps));
+                      std::string(kSteps) + ", codec.dense-steps " + std::to_string(dense_steps),
+                      "use the codec.dense-steps of the recorded run");
   }
   draws_.resize(steps_.size() * at(size_));
   for (const Place& place : places) {

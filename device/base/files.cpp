@@ -43,7 +43,9 @@ void require_text(const std::string& path, std::string_view text) {
   } catch (const ConfigError& error) {
     throw IoError("reading back failed: " + std::string(error.what()));
   }
-  if (there != text) throw IoError("cannot write file: it does not hold what was written", path);
+  if (there != text)
+    throw IoError("cannot write file: it does not hold what was written", path,
+                  "the disk may be faulty: name another output");
 }
 
 /// Returns false, with errno set, if writing fails.

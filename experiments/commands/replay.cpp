@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "device/base/error.hpp"
+#include "experiments/cli/output_name.hpp"
 #include "experiments/cli/rows.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
@@ -26,7 +27,10 @@ struct Options : CommandInput {
 
 std::vector<Option<Options>> rows() {
   return {out_row<Options>("file for the parameters after every step"),
-          field<Options>("log", "file for the log, in the format of a run's log", ONEBIT_PLACE(log)),
+          field<Options>("log",
+                         "file for the log, in the format of a run's log; without this option, -o and --reference: " +
+                             made_up_form("replay", ".h5"),
+                         ONEBIT_PLACE(log)),
           field<Options>("reference",
                          "case of the trace, or all: use its hyper-parameters and compare with its recorded "
                          "parameters",
@@ -190,8 +194,10 @@ void replay_all(const Options& options, const std::vector<std::string>& names) {
 int replay(const Options& options) {
   if (options.arguments.size() != 1) throw ConfigError("give one trace", "replay", "onebit replay TRACE.h5 [options]");
   if (options.out.empty() && options.log.empty() && options.reference.empty()) {
-    throw ConfigError("nothing to do", "replay",
-                      "give --log FILE.h5 for a log, -o FILE.h5 for the parameters, or --reference CASE to compare");
+    Options named = options;
+    named.log = made_up_name("replay", ".h5", "");
+    named.made_up_name = true;
+    return replay(named);
   }
   if (!options.out.empty() && options.out == options.log)
     throw ConfigError("one file cannot hold the parameters and the log", options.out, "give -o another name");
@@ -205,6 +211,7 @@ int replay(const Options& options) {
     throw ConfigError("a compact trace has no parameters", "out " + options.out, "give --log FILE.h5 instead");
   const ReplayPlan plan = plan_replay(trace, options.reference, options.run.settings, options.penalty);
   warn_of(idle_options(given_options(options.run), {{plan.config}}));
+  if (options.made_up_name) say("the log is " + options.log + "; --log gives it another name");
   const ReplayOutput output{options.out, options.log, options.overwrite, training_of(options, {}, false).origin};
   print(options, trace, replay_case(trace, plan, options.reference, output));
   return kExitDone;

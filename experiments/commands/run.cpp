@@ -98,6 +98,16 @@ int report(const Options& options, const TrainedRun& trained, std::vector<std::p
   return exit_status(result.status);
 }
 
+/// Returns how to train. The command in the log names the file for the weights, from which a bare --resume takes it,
+/// even if a file of options names it.
+Training training_with(const Options& options, const OutputPolicy& policy) {
+  Training training = training_of(options, policy, options.progress);
+  std::string& command = training.origin.command_line;
+  const bool named = command.find(" --weights-out") != std::string::npos;
+  if (!named && !policy.weights_out.empty()) command += " --weights-out " + policy.weights_out;
+  return training;
+}
+
 /// Trains a run. from_log: what it takes from the log that it continues, besides the given options.
 int train(const Options& options, const FromLog& from_log) {
   const sim::RunConfig config = make_config(joined(from_log, options.run.settings));
@@ -135,8 +145,8 @@ int train(const Options& options, const FromLog& from_log) {
     print_start(run, std::cout);
     std::cout << std::endl;
   };
-  const TrainedRun trained = run_and_log(run, options.out, decision.existing,
-                                         training_of(options, policy, options.progress), config.optimizer.name, begin);
+  const TrainedRun trained =
+      run_and_log(run, options.out, decision.existing, training_with(options, policy), config.optimizer.name, begin);
   if (!is_root) return exit_status(trained.result.status);
   return report(options, trained, {{"memory_plan", to_json(run.plan)}});
 }

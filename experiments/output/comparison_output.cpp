@@ -19,9 +19,15 @@ Json texts_json(const std::vector<std::string>& texts) {
   return Json::array(std::vector<Json>(texts.begin(), texts.end()));
 }
 
+Json rates_json(const analysis::Rates& rates) {
+  return Json::array(std::vector<Json>(rates.tried.begin(), rates.tried.end()));
+}
+
 Json arm_json(const ArmFigures& arm) {
   const analysis::TargetCost& cost = arm.to_target;
   return Json::object({{"name", arm.name},
+                       {"learning_rate", arm.rates.rate},
+                       {"rates_tried", rates_json(arm.rates)},
                        {"runs", arm.runs},
                        {"finished", arm.finished},
                        {"diverged", arm.diverged},
@@ -99,8 +105,8 @@ std::string difference_text(const analysis::Comparison& comparison, const analys
   const auto bytes = [&](const std::string& name) {
     return std::ranges::find(comparison.arms, name, &ArmFigures::name)->bytes.mean;
   };
-  std::string text = verdict.arm + " against " + verdict.baseline +
-                     " with one seed: " + analysis::shift_text(verdict.difference.relative.mean);
+  std::string text =
+      verdict.arm + " against " + verdict.baseline + " with one seed: " + analysis::shift_text(verdict.difference);
   text.append(", ").append(bytes_difference(bytes(verdict.baseline), bytes(verdict.arm)));
   return text + "; more --seeds would judge it";
 }

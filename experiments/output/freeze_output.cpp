@@ -29,6 +29,23 @@ std::string tried_text(const FreezeAnswer& answer) {
   return join(words, ", ");
 }
 
+/// Names the judging seeds that rule a freeze out: "seed 4 costs 9.12%; the margin is 1%". A mean that is within the
+/// margin is told, too, because it seems to contradict them.
+std::string ruled_out_text(const FreezeAnswer& answer) {
+  const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
+  const double margin = answer.judged.criterion.margin;
+  std::vector<std::string> seeds;
+  for (std::size_t s = 0; s < cost.by_seed.size(); ++s) {
+    if (!(cost.by_seed[s] > margin)) continue;
+    const std::string seed = "seed " + std::to_string(answer.judged.seeds[s]);
+    seeds.push_back(std::isinf(cost.by_seed[s]) ? seed + " diverged or missed the target"
+                                                : seed + " costs " + percent_text(cost.by_seed[s]));
+  }
+  std::string text = "with compression, " + join(seeds, ", ") + "; the margin is " + percent_text(margin);
+  if (cost.interval.mean > margin || !std::isfinite(cost.interval.mean)) return text;
+  return text.append(", and the mean of ").append(percent_text(cost.interval.mean)).append(" does not make up for it");
+}
+
 /// Returns the first line: what to do.
 std::string headline(const FreezeAnswer& answer) {
   if (answer.freeze_step == 0) {
@@ -42,7 +59,7 @@ std::string headline(const FreezeAnswer& answer) {
   const std::string step = step_text(answer, answer.freeze_step);
   switch (verdict) {
     case FreezeVerdict::costs:
-      return "do not freeze after " + step + ": it costs too much on other seeds";
+      return "do not freeze after " + step + ": " + ruled_out_text(answer);
     case FreezeVerdict::unclear:
       return "undecided: a freeze after " + step + " needs more seeds to be judged";
     default:
@@ -52,12 +69,12 @@ std::string headline(const FreezeAnswer& answer) {
 
 void print_costs(const FreezeAnswer& answer, std::ostream& out) {
   const analysis::FreezeRow& row = answer.judged.rows[0];
-  Table table({"at " + row.candidate, "cost", "verdict"});
-  table.add({"cost of the freeze", cost_text(row.freeze), verdict_text(row.freeze)});
+  Table table({"at " + row.candidate, "cost", "verdict"}, 3);  // a narrow terminal wraps texts, and drops none
+  table.add({"the freeze alone", cost_text(row.freeze), verdict_text(row.freeze)});
   for (std::size_t a = 0; a < row.arms.size(); ++a) {
     const std::string arm = answer.judged.arms[a];
-    table.add({"additional cost of compression (" + arm + ")", cost_text(row.arms[a].compression), ""});
-    table.add({"total cost (" + arm + ")", cost_text(row.arms[a].together), verdict_text(row.arms[a].together)});
+    table.add({"compression adds (" + arm + ")", cost_text(row.arms[a].compression), "-"});
+    table.add({"both together (" + arm + ")", cost_text(row.arms[a].together), verdict_text(row.arms[a].together)});
   }
   table.print(out);
 }

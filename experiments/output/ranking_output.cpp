@@ -96,6 +96,45 @@ std::string dense_text(const netmodel::StepEstimate& dense) {
          " are hidden behind the passes.";
 }
 
+/// The columns that matter most come first: a narrow terminal leaves out the last ones.
+Table table_of(const Ranking& ranking) {
+  Table table({"optimizer", "codec", "waits for", "speed-up", "faster on links", "samples/s", "range", "warmed up",
+               "exchange", "coding"},
+              3);
+  for (const RankedMethod& method : ranking.methods) {
+    const netmodel::StepEstimate& last = method.price.stages.back().step;
+    table.add({method.optimizer, method.codec.empty() ? "none" : method.codec, waits_text(method),
+               ratio_text(method.speedup.value), break_even_cell(method), rate_number(method.samples_per_second.value),
+               number(method.speedup.low, 3) + " to " + number(method.speedup.high, 3),
+               ratio_text(method.price.speedup), seconds_text(last.communication.value),
+               seconds_text(last.codec.value)});
+  }
+  return table;
+}
+
+/// Explains the table, a line for each thing.
+std::string notes_on(const Ranking& ranking) {
+  std::ostringstream notes;
+  notes << "speed-up: over dense Adam, in the whole run; range: if the links take "
+        << percent_text(netmodel::uncertainty_of(ranking.cluster))
+        << " more or less time, computing and coding the same\n"
+        << "faster on links: the effective rates of a link at which a step after the warm-up is faster than dense "
+           "Adam's; "
+        << "here it is " << rate_text(ranking.cluster.nic.effective)
+        << "; warmed up, exchange (what is not hidden) and coding: of such a step, too\n"
+        << "memory of a GPU with dense Adam: " << memory_text(ranking.memory) << "\n";
+  for (const RankedMethod& method : ranking.methods) {
+    if (!method.same.empty()) notes << "the same as " << name_of(method) << ": " << join(method.same, ", ") << "\n";
+  }
+  for (const RankedMethod& method : ranking.methods) {
+    if (method.schedule && method.schedule->assumed && method.compresses)
+      notes << method.optimizer << ": a run of " << method.schedule->steps << " steps is assumed; --steps sets it\n";
+  }
+  for (const auto& [optimizer, reason] : ranking.refused)
+    notes << "not priced: " << optimizer << ": " << reason << "\n";
+  return notes.str();
+}
+
 Json to_json(const Ranged& ranged) {
   return Json::object({{"value", ranged.value}, {"low", ranged.low}, {"high", ranged.high}});
 }
@@ -136,40 +175,14 @@ void print_ranking(const Ranking& ranking, std::ostream& out) {
   std::ostringstream before, after;
   before << cluster_text(ranking.cluster, ranking.nodes, ranking.width) << " (" << ranking.cluster.gpu << "), "
          << ranking.workload << " (times: " << ranking.methods.front().price.basis << "), batch " << ranking.batch
-         << " x " << ranking.accumulation << "\n\n"
-         << answer_of(ranking) << "\n"
-         << dense_text(ranking.methods.front().price.dense.step) << "\n"
-         << (ranking.memory.fits() ? "" : "The model does not fit in a GPU's memory; see --step.sharding.\n") << "\n";
+         << " x " << ranking.accumulation << "\n\n";
   print_paragraphs(out, before.str());
-  Table table({"optimizer", "codec", "waits for", "samples/s", "speed-up", "range", "warmed up", "exchange", "coding",
-               "faster if a link is"},
-              3);
-  for (const RankedMethod& method : ranking.methods) {
-    const netmodel::StepEstimate& last = method.price.stages.back().step;
-    table.add({method.optimizer, method.codec.empty() ? "none" : method.codec, waits_text(method),
-               rate_number(method.samples_per_second.value), ratio_text(method.speedup.value),
-               number(method.speedup.low, 3) + " to " + number(method.speedup.high, 3),
-               ratio_text(method.price.speedup), seconds_text(last.communication.value), seconds_text(last.codec.value),
-               break_even_cell(method)});
-  }
-  table.print(out);
-  after
-      << "\nspeed-up: over dense Adam, in the whole run; range: if the links take "
-      << percent_text(netmodel::uncertainty_of(ranking.cluster))
-      << " more or less time, computing and coding the same\nwarmed up, exchange (what is not hidden), coding and the "
-         "last "
-         "column: in a step after the warm-up; a link's effective rate is "
-      << rate_text(ranking.cluster.nic.effective) << " here\n"
-      << "memory of a GPU with dense Adam: " << memory_text(ranking.memory) << "\n";
-  for (const RankedMethod& method : ranking.methods) {
-    if (!method.same.empty()) after << "the same as " << name_of(method) << ": " << join(method.same, ", ") << "\n";
-  }
-  for (const RankedMethod& method : ranking.methods) {
-    if (method.schedule && method.schedule->assumed && method.compresses)
-      after << method.optimizer << ": a run of " << method.schedule->steps << " steps is assumed; --steps sets it\n";
-  }
-  for (const auto& [optimizer, reason] : ranking.refused)
-    after << "not priced: " << optimizer << ": " << reason << "\n";
+  table_of(ranking).print(out);
+  after << "\n"
+        << notes_on(ranking) << "\n"
+        << dense_text(ranking.methods.front().price.dense.step) << "\n"
+        << (ranking.memory.fits() ? "" : "The model does not fit in a GPU's memory; see --step.sharding.\n")
+        << answer_of(ranking) << "\n";
   print_paragraphs(out, after.str());
 }
 

@@ -29,15 +29,11 @@ std::string bytes_sentence(const analysis::Summary& run) {
          (less ? " less than dense fp32" : " more than dense fp32");
 }
 
+/// Names the command to go on with; empty for a run that was stopped, whose command tells how to continue it.
 std::string way_on(const analysis::Summary& run) {
-  switch (run.status) {
-    case sim::RunStatus::finished:
-      return "'onebit analyze " + run.path + "' examines it";
-    case sim::RunStatus::stopped:
-      return "the same command with --resume continues the run";
-    default:
-      return "'onebit analyze " + run.path + "' says what went wrong";
-  }
+  if (run.status == sim::RunStatus::stopped) return "";
+  const bool ended = run.status == sim::RunStatus::finished;
+  return "; 'onebit analyze " + run.path + (ended ? "' examines it" : "' says what went wrong");
 }
 
 }  // namespace
@@ -72,7 +68,7 @@ void print_answer(const analysis::Summary& summary, std::ostream& out) {
   out << "\n";
   print_paragraph(out, state + loss_text(summary) + " after " + steps + "; " + bytes_sentence(summary),
                   {status, summary.status == sim::RunStatus::stopped ? Tone::warning : Tone::bad});
-  print_paragraph(out, "log: " + summary.path + "; " + way_on(summary));
+  print_paragraph(out, "log: " + summary.path + way_on(summary));
 }
 
 }  // namespace onebit::experiments

@@ -55,6 +55,30 @@ bool batches_differ(const analysis::Comparison& comparison) {
   return samples.size() > 1;
 }
 
+/// Whether a run's stability ratio is known after its freeze, from the shadow variance.
+bool goes_on(const analysis::VarianceView& view) {
+  const std::vector<double>& ratio = rule_series(view).ratio;
+  for (std::size_t i = 0; i < ratio.size(); ++i) {
+    if (view.steps[i] > view.freeze_step && std::isfinite(ratio[i])) return true;
+  }
+  return false;
+}
+
+/// Says where the curves of the runs that froze end.
+std::string ends_text(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
+  std::vector<std::string> on, end;
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    if (views[a].freeze_step > 0) (goes_on(views[a]) ? on : end).push_back(arms[a]);
+  }
+  if (on.empty() && end.empty()) return " No run froze.";
+  std::string text = " Dashed lines mark freeze steps.";
+  const std::string shadow = " after the freeze with the shadow variance", stop = " at the freeze";
+  if (end.empty()) return text + " The curves continue" + shadow + ".";
+  if (on.empty()) return text + " The curves of runs that froze end" + stop + ".";
+  text.append(" The curves of ").append(join(on, "; ")).append(" continue").append(shadow);
+  return text.append("; those of ").append(join(end, "; ")).append(" end").append(stop).append(".");
+}
+
 }  // namespace
 
 std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::span<const std::string> arms) {
@@ -77,17 +101,22 @@ Figure stability_figure(std::span<const std::string> arms, std::span<const analy
   Figure figure{.name = "variance",
                 .caption =
                     "min(r, 1/r), where r is ||v||_1 of the variance that preconditions, divided by its value one lag "
-                    "earlier. One run of each arm; dashed lines mark freeze steps. Curves continue after the freeze "
-                    "with the shadow variance if the run was probed."};
+                    "earlier. One run of each arm." +
+                    ends_text(arms, views)};
   figure.plot = {.title = "Stability of the variance",
                  .x_label = "step",
                  .y_label = "stability ratio",
-                 .legend = "bottom right",
+                 .legend = "tmargin center horizontal",
                  .curves = {}};
   for (std::size_t a = 0; a < arms.size(); ++a) {
     const analysis::StabilitySeries& series = rule_series(views[a]);
-    analysis::Curve curve{.label = arms[a] + ", lag " + std::to_string(series.lag), .x = {}, .y = series.ratio};
-    for (const Index step : views[a].steps) curve.x.push_back(static_cast<double>(step));
+    analysis::Curve curve{.label = arms[a] + ", lag " + std::to_string(series.lag), .x = {}, .y = {}};
+    for (std::size_t i = 0; i < series.ratio.size(); ++i) {
+      // After the freeze only probe steps know it, which would not be joined across the steps between them.
+      if (views[a].freeze_step > 0 && views[a].steps[i] > views[a].freeze_step && std::isnan(series.ratio[i])) continue;
+      curve.x.push_back(static_cast<double>(views[a].steps[i]));
+      curve.y.push_back(series.ratio[i]);
+    }
     curve.mark_x = static_cast<double>(views[a].freeze_step);
     figure.plot.curves.push_back(std::move(curve));
   }
@@ -96,13 +125,16 @@ Figure stability_figure(std::span<const std::string> arms, std::span<const analy
 
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view) {
   Figure figure{.name = "tensors-" + arm,
-                .caption = "Stability ratio of every tensor's variance until the freeze; bright means stable."};
+                .caption =
+                    "Stability ratio of every tensor's variance until the freeze; bright means stable. The "
+                    "colours mean the same in the maps of all arms."};
   figure.map = {.title = "Stability by tensor, " + arm,
                 .x_label = "step",
                 .rows = {},
                 .columns = {},
                 .values = {},
-                .value_label = "stability ratio"};
+                .value_label = "stability ratio",
+                .high = 1};
   for (const Index step : view.tensor_steps) figure.map.columns.push_back(std::to_string(step));
   for (const analysis::TensorStability& tensor : view.tensors) {
     figure.map.rows.push_back(tensor.name);
@@ -121,6 +153,7 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
                  .x_label = "step",
                  .y_label = "learning rates",
                  .log_y = true,
+                 .legend = "tmargin center horizontal",
                  .curves = {}};
   std::vector<const analysis::TensorSteps*> tensors;
   for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
@@ -145,7 +178,7 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
                  .x_label = "step",
                  .y_label = "sum",
                  .log_y = true,
-                 .legend = "bottom right",
+                 .legend = "tmargin center horizontal",
                  .curves = {}};
   const auto add = [&](const std::string& label, const auto& value) {
     analysis::Curve curve{.label = label, .x = {}, .y = {}};

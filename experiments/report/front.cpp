@@ -9,6 +9,7 @@
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/report/chart.hpp"
+#include "experiments/report/clusters.hpp"
 #include "experiments/report/html.hpp"
 
 namespace onebit::experiments {
@@ -115,13 +116,12 @@ std::string question_of(const Comparison& comparison) {
          (one ? "does it send?" : "do they send?");
 }
 
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to +1.5%, 3 seeds)".
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, 3 seeds)".
 std::string shift_of(const Verdict& verdict) {
-  const analysis::Interval& shift = verdict.difference.relative;
-  const auto with_sign = [](double share) { return (share < 0 ? "" : "+") + number(100 * share, 3) + "%"; };
-  return analysis::shift_text(shift.mean) + " (" + analysis::level_text(verdict.criterion.level_of_each()) +
-         " interval " + with_sign(shift.mean - shift.half_width) + " to " + with_sign(shift.mean + shift.half_width) +
-         ", " + html::counted(verdict.difference.pairs, "seed") + ")";
+  std::string text = analysis::shift_text(verdict.difference) + " (";
+  text.append(analysis::level_text(verdict.criterion.level_of_each())).append(" interval ");
+  text.append(analysis::range_text(verdict.difference)).append(", ");
+  return text.append(html::counted(verdict.difference.pairs, "seed")).append(")");
 }
 
 /// Returns how many seeds would decide.
@@ -178,8 +178,10 @@ std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
   add(baseline.bytes.mean / arm.bytes.mean, "sends # times fewer bytes", "sends # times more bytes");
   if (!arm.seconds.empty()) {
     const std::string on = " on " + arm.seconds.front().cluster + ", by estimate";
+    const bool sends_less = arm.bytes.mean < baseline.bytes.mean;
+    const std::string why = sends_less ? " (" + largest_part(arm) + ")" : "";
     add(baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean, "is # times as fast" + on,
-        "takes # times as long" + on);
+        "takes # times as long" + on + why);
   }
   return parts.empty() ? "" : " It " + enumerated(parts) + ".";
 }
@@ -268,6 +270,12 @@ constexpr const char* kLegend =
     "Final loss: evaluated at the last step, mean ± 95% interval over the seeds. Times are estimates: the bytes of the "
     "run on a model of the cluster, with this simulation's computing time unless a workload is given.";
 
+/// Says what the first cluster is, and what takes time there.
+std::string clusters_html(const Report& report) {
+  const std::vector<std::string> lines = cluster_lines(report);
+  return lines.empty() ? "" : html::paragraph(lines.front() + " " + parts_line(report), "facts");
+}
+
 }  // namespace
 
 std::string title_of(const Report& report) {
@@ -281,7 +289,8 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
-         html::table(best_table(comparison)) + html::paragraph(kLegend, "facts") + html::list(cautions_of(report));
+         html::table(best_table(comparison)) + html::paragraph(kLegend, "facts") + clusters_html(report) +
+         html::list(cautions_of(report));
 }
 
 }  // namespace onebit::experiments

@@ -15,11 +15,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string index_of(const std::string& folder) {
+  return fs::path(folder) / "index.csv";
+}
+
 /// Returns the number of points of the sweeps in the folders: the rows of their indices.
 Index planned_points(const std::vector<std::string>& paths) {
   Index points = 0;
   for (const std::string& path : paths) {
-    std::ifstream index(fs::path(path) / "index.csv");
+    std::ifstream index(index_of(path));
     const auto lines = std::count(std::istreambuf_iterator<char>(index), {}, '\n');
     points += std::max<Index>(0, lines - 1);
   }
@@ -58,7 +62,32 @@ std::string LivePage::progress_of(const analysis::LogSet& logs) const {
   return text + "; " + html::counted(steps, "step") + " so far.";
 }
 
+/// Returns the stamps of all files that an update depends on; empty where that cannot be told.
+std::vector<LivePage::Stamp> LivePage::stamps() const {
+  std::vector<Stamp> stamps;
+  try {
+    std::vector<std::string> files = analysis::log_paths(paths_);
+    for (const std::string& path : paths_) files.push_back(index_of(path));
+    for (const std::string& file : files) {
+      std::error_code error;
+      const fs::file_time_type written = fs::last_write_time(file, error);
+      const std::uintmax_t size = error ? 0 : fs::file_size(file, error);
+      stamps.push_back({file, error ? fs::file_time_type() : written, error ? 0 : size});
+    }
+  } catch (const Error&) {
+    return {};  // a folder without a log yet
+  }
+  return stamps;
+}
+
 std::string LivePage::update() {
+  std::vector<Stamp> now = stamps();  // before the files are read: what changes meanwhile is read next time
+  if (now.empty() || now != stamps_ || update_.empty()) update_ = made_update();
+  stamps_ = std::move(now);
+  return update_;
+}
+
+std::string LivePage::made_update() {
   try {
     analysis::LogSet logs = analysis::read_logs(paths_, [this](const std::string& path) { return read(path); });
     const std::string progress = progress_of(logs);

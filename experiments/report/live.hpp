@@ -11,8 +11,8 @@
 
 namespace onebit::experiments {
 
-/// Makes the beginning of a report anew when it is asked for. It reads only logs that have changed, draws no pictures
-/// and writes nothing.
+/// Makes the beginning of a report when it is asked for, anew if a file has changed. It reads only logs that have
+/// changed, draws no pictures and writes nothing.
 class LivePage {
  public:
   /// The cost model must outlive the page.
@@ -32,6 +32,16 @@ class LivePage {
     analysis::Run run;
   };
 
+  /// A file's name, time and size.
+  struct Stamp {
+    std::string path;
+    std::filesystem::file_time_type written;
+    std::uintmax_t size = 0;
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
+
+  std::vector<Stamp> stamps() const;
+  std::string made_update();
   analysis::Run read(const std::string& path);
   std::string progress_of(const analysis::LogSet& logs) const;
 
@@ -40,6 +50,8 @@ class LivePage {
   std::string title_;
   const netmodel::CostModel& model_;
   std::map<std::string, Known> known_;
+  std::vector<Stamp> stamps_;  ///< of the files that update_ was made from
+  std::string update_;
 };
 
 }  // namespace onebit::experiments

@@ -9,6 +9,7 @@
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/time_output.hpp"
 #include "experiments/report/chart.hpp"
+#include "experiments/report/clusters.hpp"
 #include "experiments/report/front.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/loss_map.hpp"
@@ -119,7 +120,8 @@ std::string network_html(const Report& report) {
                 "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
                 "run with compute, codec and update.") +
             html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
-            html::list(computing_lines(comparison.computing));
+            html::list(computing_lines(comparison.computing)) + html::list(cluster_lines(report)) +
+            html::table(parts_table(report));
   }
   if (std::isfinite(comparison.target)) body += html::table(targets_table(comparison));
   return body;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ostream>
 #include <set>
 
@@ -130,6 +131,20 @@ void drop_others(Report& report) {
   std::erase_if(comparison.grids, [](const analysis::RateGrid& grid) { return grid.arms.empty(); });
 }
 
+/// Gives the maps of all arms one scale: from the least of their values to the largest possible.
+void share_scale(std::vector<Figure>& figures) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Figure& figure : figures) {
+    if (!figure.name.starts_with("tensors-")) continue;
+    for (const std::vector<double>& row : figure.map.values) {
+      for (const double value : row) least = std::isfinite(value) ? std::min(least, value) : least;
+    }
+  }
+  for (Figure& figure : figures) {
+    if (figure.name.starts_with("tensors-")) figure.map.low = least;
+  }
+}
+
 }  // namespace
 
 bool Report::shows(const std::string& arm) const {
@@ -184,6 +199,7 @@ std::vector<Figure> figures_of(const Report& report) {
     figures.push_back(bound_figure(report.theory_arms[a], report.theories[a]));
     figures.back().name = numbered("bound", a) + report.theory_arms[a];
   }
+  share_scale(figures);
   return figures;
 }
 

@@ -7,11 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <list>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #include "device/base/error.hpp"
 
@@ -21,7 +27,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestRequest = 8192;
-constexpr std::chrono::seconds kPatience{1};   ///< time that a client has for its request: others wait meanwhile
+constexpr std::size_t kMostClients = 8;        ///< clients that are served at the same time
+constexpr std::chrono::seconds kPatience{10};  ///< time that a client has for its request
 constexpr std::chrono::seconds kPause{5};      ///< longest time in which a client takes nothing of the answer
 constexpr std::chrono::seconds kLongest{120};  ///< time that it has for the whole answer
 
@@ -58,22 +65,85 @@ void send_all(int client, const std::string& text) {
 }
 
 std::string text_of(const Response& response) {
-  const std::string reason = response.status == 200 ? "OK" : response.status == 404 ? "Not Found" : "Bad Request";
-  return "HTTP/1.1 " + std::to_string(response.status) + " " + reason + "\r\nContent-Type: " + response.type +
-         "\r\nContent-Length: " + std::to_string(response.body.size()) +
+  static const std::map<int, std::string> reasons = {
+      {200, "OK"}, {400, "Bad Request"}, {404, "Not Found"}, {500, "Internal Server Error"}};
+  return "HTTP/1.1 " + std::to_string(response.status) + " " + reasons.at(response.status) +
+         "\r\nContent-Type: " + response.type + "\r\nContent-Length: " + std::to_string(response.body.size()) +
          "\r\nConnection: close\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
          "X-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
          "script-src 'unsafe-inline'; img-src data:; connect-src 'self'\r\n\r\n" +
          response.body;
 }
 
-void answer_client(int client, const std::function<Response(const std::string&)>& answer) {
+using Answer = std::function<Response(const std::string&)>;
+
+void answer_client(int client, const Answer& answer) {
   const std::optional<std::string> head = request_of(client);
   if (!head) return;
   const std::size_t end = head->find(' ', 4);
   const bool is_get = head->starts_with("GET ") && end != std::string::npos;
   send_all(client, text_of(is_get ? answer(head->substr(4, end - 4)) : Response{400, "text/plain", "GET only\n"}));
 }
+
+/// The clients that are being served, each by a thread.
+class Clients {
+ public:
+  explicit Clients(const Answer& answer)
+      : answer_([this, &answer](const std::string& path) {
+          const std::lock_guard lock(answering_);
+          try {
+            return answer(path);
+          } catch (const std::exception& error) {
+            return Response{500, "text/plain", std::string(error.what()) + "\n"};
+          }
+        }) {}
+  Clients(const Clients&) = delete;
+  Clients& operator=(const Clients&) = delete;
+  /// Ends all connections.
+  ~Clients() {
+    for (Client& client : clients_) shutdown(client.socket, SHUT_RDWR);
+    for (Client& client : clients_) part_with(client);
+  }
+
+  /// Forgets the clients that have been served. Returns whether there is room for another.
+  bool has_room() {
+    for (auto client = clients_.begin(); client != clients_.end();) {
+      if (!client->served) {
+        ++client;
+        continue;
+      }
+      part_with(*client);
+      client = clients_.erase(client);
+    }
+    return clients_.size() < kMostClients;
+  }
+
+  void serve(int socket) {
+    Client& client = clients_.emplace_back();
+    client.socket = socket;
+    client.thread = std::thread([this, &client] {
+      answer_client(client.socket, answer_);
+      shutdown(client.socket, SHUT_RDWR);
+      client.served = true;
+    });
+  }
+
+ private:
+  struct Client {
+    int socket = -1;
+    std::atomic<bool> served{false};
+    std::thread thread;
+  };
+
+  static void part_with(Client& client) {
+    client.thread.join();
+    close(client.socket);
+  }
+
+  std::mutex answering_;
+  Answer answer_;
+  std::list<Client> clients_;
+};
 
 }  // namespace
 
@@ -101,12 +171,15 @@ Server::~Server() {
 }
 
 void Server::serve(const std::function<Response(const std::string& path)>& answer, const std::function<bool()>& stop) {
+  Clients clients(answer);
   while (!stop()) {
+    if (!clients.has_room()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
     if (!ready(socket_, POLLIN, Clock::now() + std::chrono::milliseconds(200))) continue;
     const int client = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (client < 0) continue;
-    answer_client(client, answer);
-    close(client);
+    if (client >= 0) clients.serve(client);
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A small server for one reader of a page: GET requests over HTTP/1.1, one at a time.
+// A small server for the few readers of a page: GET requests over HTTP/1.1.
 
 #include <functional>
 #include <string>
@@ -23,7 +23,8 @@ class Server {
   int port() const { return port_; }
 
   /// Answers requests until stop() returns true, which is asked several times a second. answer: the response to the
-  /// path of a GET request. A client that sends too much, nothing, or anything else, is turned away.
+  /// path of a GET request; it is called by one thread at a time, but not always by the same. A client that is slow
+  /// keeps up to seven others from nothing; one that sends too much, nothing, or anything else, is turned away.
   void serve(const std::function<Response(const std::string& path)>& answer, const std::function<bool()>& stop);
 
  private:

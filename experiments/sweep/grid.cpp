@@ -90,16 +90,21 @@ void find_best(SweepGrid& grid) {
 /// Fills the arms and their cells, in the order of the points. others: the options that distinguish arms.
 void fill(SweepGrid& grid, const std::vector<std::string>& others, const std::vector<Point>& points,
           const std::vector<PointResult>& results) {
-  std::map<std::pair<std::string, std::string>, std::vector<double>> losses;
   for (std::size_t p = 0; p < points.size(); ++p) {
     const std::string label = label_in(points[p], others);
     const std::string value = grid.key.empty() ? "" : value_of(points[p], grid.key);
     GridArm& arm = place_in(grid.rows, &GridArm::label, label);
-    count(results[p], place_in(arm.cells, &GridCell::value, value));
-    if (results[p].status == PointStatus::done) losses[{label, value}].push_back(results[p].loss());
+    arm.optimizer = points[p].config.optimizer.name;
+    GridCell& cell = place_in(arm.cells, &GridCell::value, value);
+    count(results[p], cell);
+    if (results[p].status == PointStatus::done) cell.losses[points[p].config.seed] = results[p].loss();
   }
   for (GridArm& arm : grid.rows) {
-    for (GridCell& cell : arm.cells) cell.loss = analysis::mean_interval(losses[{arm.label, cell.value}]);
+    for (GridCell& cell : arm.cells) {
+      std::vector<double> losses;
+      for (const auto& [seed, loss] : cell.losses) losses.push_back(loss);
+      cell.loss = analysis::mean_interval(losses);
+    }
   }
 }
 

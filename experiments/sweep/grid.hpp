@@ -1,6 +1,8 @@
 #pragma once
 // The results of a sweep as a grid: its arms against the values of one option, over the seeds.
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ struct GridCell {
   Index seeds = 0;                                        ///< number of runs
   Index done = 0, diverged = 0, failed = 0, waiting = 0;  ///< how many of them are in these states
   analysis::Interval loss;                                ///< final loss over the runs that are done
+  std::map<std::uint32_t, double> losses;                 ///< final loss of each of them, by seed
 
   /// Whether every run is done, with a finite loss.
   bool whole() const;
@@ -25,6 +28,7 @@ struct GridCell {
 /// The runs that differ only in the grid's option and the seed.
 struct GridArm {
   std::string label;                ///< name and options of the arm; empty if the sweep has only one
+  std::string optimizer;            ///< that of its runs
   std::vector<GridCell> cells;      ///< in the order of their values, if these are numbers, else of the points
   std::optional<std::size_t> best;  ///< the cell with the lowest loss of those that are whole
 

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/compare/verdict.hpp"
 #include "device/base/text.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/output/screen.hpp"
+#include "optim/parent.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -128,6 +130,27 @@ std::string place_text(const SweepGrid& grid, const GridArm& arm) {
   return arm.label + (arm.label.empty() || at.empty() ? "" : " at ") + at;
 }
 
+const GridCell& best_of(const GridArm& arm) {
+  return arm.cells[*arm.best];
+}
+
+/// Returns how far two arms at their best are apart: ": final loss 5.8% higher". It is the mean over the seeds of the
+/// relative differences, as in the verdicts of analyze: relative to the parent, if the one descends from the other.
+std::string difference_text(const GridArm& best, const GridArm& next) {
+  std::vector<double> low, high;
+  for (const auto& [seed, loss] : best_of(best).losses) {
+    const auto other = best_of(next).losses.find(seed);
+    if (other == best_of(next).losses.end()) continue;
+    low.push_back(loss);
+    high.push_back(other->second);
+  }
+  const bool is_child = optim::parent_of(best.optimizer) == next.optimizer;
+  const analysis::Difference difference =
+      is_child ? analysis::paired_difference(high, low) : analysis::paired_difference(low, high);
+  if (!std::isfinite(difference.relative.mean)) return "";
+  return (is_child ? ": against it, " : ": ") + analysis::shift_text(difference);
+}
+
 }  // namespace
 
 void print_grid(const SweepGrid& grid, std::ostream& out) {
@@ -181,9 +204,7 @@ std::string answer_of(const SweepGrid& grid, const std::string& folder) {
   if (!place.empty()) text.append(", ").append(place);
   const GridArm* next = next_arm(grid);
   if (next == nullptr) return text + ".";
-  const double more = next->cells[*next->best].loss.mean / cell.loss.mean - 1;
-  text.append("; next is ").append(place_text(grid, *next));
-  if (cell.loss.mean > 0) text.append(", ").append(number(100 * more, 3)).append("% higher");
+  text.append("; next is ").append(place_text(grid, *next)).append(difference_text(best, *next));
   if (several) text.append(" ('onebit analyze ").append(folder).append("' judges it)");
   return text + ".";
 }

@@ -44,6 +44,12 @@ Cluster railed(const char* name, const char* doc, const LinkSpec& nic, Index gpu
   return dense_nodes(cluster, gpus_per_node, gpu_link, gpu, Selection::nccl);
 }
 
+/// A cluster whose GPUs have less memory than others of their model.
+Cluster with_memory(Cluster cluster, Bytes of_each_gpu) {
+  cluster.gpu_memory = of_each_gpu;
+  return cluster;
+}
+
 }  // namespace
 
 std::span<const Gpu> gpus() {
@@ -103,8 +109,11 @@ std::span<const Cluster> clusters() {
           8, "nvlink2-paper", "v100", Selection::hierarchical)),
       single("eth100", "100 Gb/s Ethernet, TCP (NVIDIA/nccl issue 450)", Source::published, link(12.5, 4.5, 30)),
       single("roce100", "100 Gb/s Ethernet, RDMA", Source::estimated, link(12.5, 11.5, 14)),
-      // 41.8 of 50 GB/s and 165 us for 1 kB on two p4de nodes
-      railed("aws-p4d", "AWS p4d or p4de: 8 A100s, 4 x 100 Gb/s EFA", link(12.5, 11.5, 150), 2, 8, "nvlink3", "a100"),
+      // 41.8 of 50 GB/s and 165 us for 1 kB on two p4de nodes. AWS states 320 GB of GPU memory for a p4d.24xlarge, and
+      // 640 GB for a p4de.24xlarge
+      with_memory(railed("aws-p4d", "AWS p4d: 8 A100s of 40 GB (p4de: 80 GB), 4 x 100 Gb/s EFA", link(12.5, 11.5, 150),
+                         2, 8, "nvlink3", "a100"),
+                  Bytes(40e9)),
       // 12 GB/s is NCCL's own tuning constant for this network
       single("ib100", "100 Gb/s InfiniBand EDR", Source::published, link(12.5, 12.0, 14)),
       // An all-gather gets 50 GB/s on two nodes and takes 0.8 ms for 8 MB

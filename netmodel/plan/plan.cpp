@@ -139,7 +139,8 @@ void check_flows(Index count, std::string_view model) {
 }
 
 Plan plan(const Request& request, const Fabric& fabric) {
-  if (!(request.payload.value >= 0)) throw ConfigError("an exchange has a negative payload", "");
+  if (!(request.payload.value >= 0))
+    throw ConfigError("an exchange has a negative number of bytes", "", "give at least 0");
   const auto& table = algorithms();
   const auto found = std::find_if(table.begin(), table.end(), [&](const AlgorithmEntry& entry) {
     return entry.collective == request.collective && entry.algorithm == request.algorithm;

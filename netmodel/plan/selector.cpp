@@ -115,7 +115,7 @@ Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const 
   for (const AlgorithmEntry& entry : algorithms()) {
     if (entry.collective == collective) return with_protocol(entry.algorithm, "the default");
   }
-  throw ConfigError("a traffic record has an unknown collective", "");
+  throw ConfigError("an exchange is of an unknown kind", "", "the log may be damaged: see 'onebit inspect'");
 }
 
 Priced price(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model, Scope scope) {

@@ -200,7 +200,10 @@ Seconds sweep(const Gpu& gpu, Index parameters, double bytes_each) {
 }
 
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation) {
-  if (batch < 1 || accumulation < 1) throw ConfigError("batch and accumulation must be at least 1", "");
+  if (batch < 1 || accumulation < 1) {
+    throw ConfigError("batch and accumulation must be at least 1",
+                      "batch " + std::to_string(batch) + ", accumulation " + std::to_string(accumulation));
+  }
   ComputeTimes times;
   times.optimizer = update_time(workload, gpu);
   if (workload.batches.empty()) return times;

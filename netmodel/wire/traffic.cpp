@@ -7,10 +7,11 @@
 namespace onebit::netmodel {
 namespace {
 
+constexpr const char* kHint = "the log may be damaged: see 'onebit inspect'";
+
 /// Returns n - 1, which every formula here uses. Throws ConfigError for n < 1.
 Index others(Index group_size) {
-  if (group_size < 1)
-    throw ConfigError("a traffic record has a group of " + std::to_string(group_size) + " workers", "");
+  if (group_size < 1) throw ConfigError("an exchange has " + std::to_string(group_size) + " workers", "", kHint);
   return group_size - 1;
 }
 
@@ -24,7 +25,7 @@ Index rounds(Index group_size) {
 }  // namespace
 
 Bytes sent_bytes(const Traffic& traffic) {
-  if (traffic.payload_bytes < 0) throw ConfigError("a traffic record has a negative payload", "");
+  if (traffic.payload_bytes < 0) throw ConfigError("an exchange has a negative number of bytes", "", kHint);
   const auto others_n = static_cast<double>(others(traffic.group_size));
   const auto n = static_cast<double>(traffic.group_size);
   const auto payload = static_cast<double>(traffic.payload_bytes);
@@ -44,7 +45,7 @@ Bytes sent_bytes(const Traffic& traffic) {
     case Collective::neighbour:
       return Bytes(others_n > 0 ? 2 * payload : 0);
   }
-  throw ConfigError("a traffic record has an unknown collective", "");
+  throw ConfigError("an exchange is of an unknown kind", "", kHint);
 }
 
 Bytes sent_bytes(const TrafficList& list) {

@@ -19,7 +19,7 @@ Index holdout_count(Index total, double share, const std::string& where) {
   if (total < least + 1) {
     throw ConfigError(
         "too little data: size " + std::to_string(total) + ", at least " + std::to_string(least + 1) + " is needed",
-        where);
+        where, least > 0 ? "give more data; --data.holdout sets apart a share of them" : "give more data");
   }
   return std::clamp<Index>(std::llround(share * static_cast<double>(total)), least, total - 1);
 }

@@ -61,7 +61,8 @@ void replace_unused(const std::string& path, const std::function<int()>& replace
   const Descriptor own(path, O_RDWR);
   if (own.get() < 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
   if (lock_refused(own.get(), LOCK_EX) || !names(path, own.get())) {
-    throw ConfigError("cannot overwrite log: another program has it open", path, "choose another output");
+    throw ConfigError("cannot overwrite log: another program has it open", path,
+                      "wait until it ends, or name another output");
   }
   if (replace() != 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
 }
@@ -138,7 +139,7 @@ h5::Object open_output(const std::string& path) {
 
 SharedLock::SharedLock(const std::string& path) : own_(path, O_RDONLY) {
   if (own_.get() < 0 || lock_refused(own_.get(), LOCK_SH) || !names(path, own_.get())) {
-    throw ConfigError("cannot lock log: another program has it open", path);
+    throw ConfigError("cannot use log: another program has it open", path, "wait until it ends, or name another log");
   }
 }
 

@@ -21,9 +21,7 @@ void check_format(const h5::Object& file) {
   const std::string& path = file.where.file;
   const auto names = h5::attribute_names(file);
   const bool known = std::ranges::count(names, "format") != 0 && root_text(file, "format") == log_format;
-  if (!known)
-    throw ConfigError("not a run log: attribute format is not \"onebit-run\"", path,
-                      "a log is written by `onebit run`");
+  if (!known) throw ConfigError("not a run log", path, "a log is written by `onebit run`");
   const Index version = h5::integer_attribute(file, "format_version");
   if (version < 1 || version > log_format_version) {
     throw ConfigError(

@@ -22,7 +22,8 @@ namespace {
 int check_system(int result, const std::string& command) {
   if (result >= 0) return result;
   throw IoError("cannot start the worker program: " + std::string(std::strerror(errno)),
-                "model.command " + shown(command));
+                "model.command " + shown(command),
+                "the system may lack processes, memory or open files: see ulimit -a");
 }
 
 struct Pipe {

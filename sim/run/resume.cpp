@@ -22,7 +22,8 @@ void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
   const LogHeader& header = log.header();
   if (header.data_hash != cluster.data().hash()) {
     throw ConfigError("the data are not those of the log", log.path(),
-                      "data hash " + header.data_hash + " in the log, " + cluster.data().hash() + " now");
+                      "give the data that the run had (their hash is " + header.data_hash + " in the log, " +
+                          cluster.data().hash() + " now)");
   }
   if (header.tensors != cluster.model().tensors()) {
     throw ConfigError("the model's tensors are not those of the log", log.path(), "resume with the same model");

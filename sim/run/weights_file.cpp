@@ -141,8 +141,10 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
     throw ConfigError("cannot write weights: the temporary file already exists", part_of(path), "move it or remove it");
   }
   const fs::path folder = fs::absolute(path).parent_path();
-  if (!fs::is_directory(folder)) throw ConfigError("cannot write weights: no such folder", path);
-  if (access(folder.c_str(), W_OK) != 0) throw ConfigError("cannot write weights: the folder is not writable", path);
+  if (!fs::is_directory(folder))
+    throw ConfigError("cannot write weights: no such folder", path, "make it, or name a file in another one");
+  if (access(folder.c_str(), W_OK) != 0)
+    throw ConfigError("cannot write weights: the folder is not writable", path, "name a file in another one");
   files::check_output(path, overwrite);
 }
 

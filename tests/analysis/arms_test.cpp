@@ -100,10 +100,10 @@ TEST_CASE("arms: what makes a log unusable is said in one line with its file") {
       {text, "not an HDF5 file"},
       {write_newer(folder / "newer.h5"), "log has format_version 2, this program reads format_version 1"},
       {write_log(folder / "nothing.h5", {.seed = 2, .steps = 0, .losses = {}}), "the log has no rows yet"},
-      {write_log(folder / "one.h5", {.seed = 3, .steps = 1}), "the log has only one row"},
+      {write_log(folder / "one.h5", {.seed = 3, .steps = 1}), "the log has only one step"},
       {write_log(folder / "nan.h5", {.seed = 4, .losses = {nan_value, nan_value}}), "no evaluation with a finite loss"},
       {write_log(folder / "unevaluated.h5", {.seed = 5, .losses = {}}), "no evaluation with a finite loss"},
-      {write_log(folder / "stopped.h5", {.seed = 6, .steps = 1, .status = RunStatus::stopped}), "only one row"}};
+      {write_log(folder / "stopped.h5", {.seed = 6, .steps = 1, .status = RunStatus::stopped}), "only one step"}};
   std::vector<std::string> paths = {good};
   for (const auto& entry : bad) paths.push_back(entry.first);
   const LogSet set = read(paths);
@@ -183,7 +183,8 @@ TEST_CASE("arms: of two runs of one configuration and seed one is left out, the 
   CHECK(set.left_out ==
         Names{"another run has the same configuration and seed (" + stopped + "); " + finished + " is used instead",
               "another run has the same configuration and seed (" + again + "); " + finished + " is used instead"});
-  CHECK_THROWS_WITH(arms_of({read_run(finished), read_run(again)}), Contains("two runs of one configuration and seed"));
+  CHECK_THROWS_WITH(arms_of({read_run(finished), read_run(again)}),
+                    Contains("two runs have the same options and seed"));
 }
 
 TEST_CASE("arms: runs are one arm whose options differ in nothing that decides a result") {

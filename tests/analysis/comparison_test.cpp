@@ -139,8 +139,7 @@ TEST_CASE("comparison: learning rates stand with each verdict, and grids are com
   CHECK((result.other_rates[0].arm == "adam-0.001" && result.other_rates[0].baseline == "adam-0.01"));
   CHECK((result.other_rates[2].arm == "onebit-0.01" && result.other_rates[2].baseline == "adam-0.01"));
   CHECK(result.other_rates[2].criterion.comparisons == 3);
-  CHECK_THAT(result.other_rates[2].sentence,
-             Contains("; learning rate 0.01 (of 2 tried: 0.01, 0.1) against 0.01 (of 3 tried: 0.001, 0.01, 0.1)"));
+  CHECK_THAT(result.other_rates[2].sentence, Contains("; learning rate 0.01 (of 2 tried) against 0.01 (of 3 tried)"));
   REQUIRE(result.verdicts.size() == 1);
   const Verdict& best = result.verdicts[0];
   CHECK((best.baseline == "adam-0.01" && best.arm == "onebit-0.1"));
@@ -158,7 +157,8 @@ TEST_CASE("comparison: learning rates stand with each verdict, and grids are com
   const std::vector<VerdictSection> sections = sections_of(result);
   REQUIRE(sections.size() == 2);
   CHECK(sections[0].heading == "at the best learning rates");
-  CHECK_THAT(sections[0].rule, StartsWith("1 comparison, judged by its 95% interval"));
+  CHECK_THAT(sections[0].rule, StartsWith("1 comparison, judged by its 95% interval") &&
+                                   Contains("; with 2 seeds p of the sign-flip test is at least 0.5, so judge by"));
   CHECK(sections[1].verdicts.size() == 3);
   CHECK_THAT(sections[1].rule, StartsWith("3 comparisons, each judged by its 98.3% interval"));
 }

@@ -159,6 +159,16 @@ TEST_CASE("pictures in one page have names of their own") {
   CHECK(inline_svg(HeatMap{}, "p-").empty());
 }
 
+TEST_CASE("heat map: a scale that is given holds whatever the values are") {
+  ONEBIT_SKIP_UNLESS(has_gnuplot(), "gnuplot", "not installed");
+  HeatMap map{
+      .title = "t", .x_label = "x", .rows = {"a"}, .columns = {"1", "2"}, .values = {{0.95, 1}}, .value_label = "v"};
+  CHECK(inline_svg(map, "p-").find("0.2<") == std::string::npos);
+  map.low = 0;
+  map.high = 1;
+  CHECK(inline_svg(map, "p-").find("0.2<") != std::string::npos);
+}
+
 TEST_CASE("plot: a gnuplot that fails, hangs or reads nothing is an error that says so") {
   const Folder folder;
   const auto becomes = [&](const std::string& script) {

@@ -57,10 +57,8 @@ TEST_CASE("verdict: better and worse, with interval, pairs, p and learning rates
   CHECK(better.warnings.empty());
   CHECK(better.sentence ==
         "b is better than a: final loss 2.5% lower (95% interval -3.42% to -1.58%, Student's t over 4 paired seeds; "
-        "sign-flip test: p = 0.125); learning rate 0.01 (of 3 tried: 0.001, 0.01, 0.1) against 0.001 (the only one "
-        "tried)");
-  CHECK_THAT(of(make_arm("a", {1, 1}), make_arm("b", {101.254, 101.254})).sentence,
-             Contains("final loss 10025% higher (95% interval 10025% to 10025%"));
+        "sign-flip test: p = 0.125, the least possible); learning rate 0.01 (of 3 tried) against 0.001 "
+        "(the only one tried)");
   const Verdict worse = of(b, a);
   CHECK(worse.judgement == Judgement::worse);
   CHECK_THAT(worse.sentence, StartsWith("a is worse than b: final loss 2.57% higher (95% interval 1.6"));
@@ -87,6 +85,42 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   CHECK(noise.seeds_needed < 1890);
   const Verdict hopeless = of(make_arm("a", {1, 1}), make_arm("b", {1, 1000}));
   CHECK_THAT(hopeless.sentence, Contains("not resolved (more than 1000000 seeds would be needed)"));
+}
+
+TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no percentage is impossible") {
+  const auto sentence = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return of(make_arm("a", a), make_arm("b", b)).sentence;
+  };
+  CHECK_THAT(sentence({1, 1}, {101.254, 101.254}),
+             Contains("final loss 101 times as high (95% interval 101 to 101 times as high, Student's t"));
+  // 1,000 ± 12.706 * 565.685 / sqrt(2)
+  CHECK_THAT(sentence({1, 1}, {601, 1401}),
+             Contains("final loss 1001 times as high (95% interval up to 6083 times as high, Student's t"));
+  CHECK_THAT(sentence({1, 1}, {2, 3}), Contains("final loss 150% higher (95% interval up to 785%, Student's t"));
+  CHECK_THAT(sentence({1, 1}, {9.5, 9.9}), Contains("final loss 870% higher (95% interval 7.16 to 12.2 times as high"));
+  CHECK_THAT(sentence({1, 1}, {0.01, 0.03}), Contains("(95% interval -100% to -85.3%, Student's t"));
+  // Where the baseline's loss is not above 0, there is no ratio.
+  CHECK_THAT(sentence({-1, -1}, {19, 21}), Contains("final loss 2100% higher (95% interval 829% to 3371%"));
+}
+
+TEST_CASE("verdict: what p of the sign-flip test a number of seeds can give is said where it cannot be small") {
+  CHECK(least_p(3) == 0.25);
+  CHECK(least_p(6) == 0.03125);
+  CHECK(p_text({{0.1, 0.1, 3}, 0.25, 3, 0.1}) == "p = 0.25, the least possible");
+  CHECK(p_text({{0.1, 0.1, 3}, 0.75, 3, 0.1}) == "p = 0.75");
+  CHECK(p_text({{0.1, 0.1, 6}, 0.03125, 6, 0.1}) == "p = 0.0312");
+}
+
+TEST_CASE("verdict: learning rates are told once") {
+  const Arm a = make_arm("adam, lr 0.001", {1, 2}), b = make_arm("onebit, lr 0.01", {1, 3});
+  const Rates low{0.001, {0.001, 0.01}}, high{0.01, {0.001, 0.01}};
+  CHECK_THAT(judge(a, b, low, high).sentence, !Contains("learning rate"));
+  CHECK_THAT(judge(make_arm("a", {1, 2}), make_arm("b", {1, 3}), low, high).sentence,
+             EndsWith("; learning rate 0.01 against 0.001, of the same 2 tried"));
+  CHECK_THAT(judge(make_arm("a", {1, 2}), make_arm("b", {1, 3}), one, one).sentence,
+             EndsWith("; learning rate 0.001 for both, the only one tried"));
+  CHECK_THAT(judge(a, b, one, high).sentence, EndsWith("; learning rate 0.01 (of 2 tried) against 0.001 (the only "
+                                                       "one tried)"));
 }
 
 TEST_CASE("verdict: where the seeds suffice for the margin, those that see half of it are named") {

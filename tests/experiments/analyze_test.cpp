@@ -121,12 +121,11 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
   CAPTURE(result.out, result.err);
   REQUIRE(result.status == 0);
   for (const Outcome* shown : {&run, &result}) {  // compare prints the same about its logs as analyze
-    CHECK_THAT(shown->out,
-               Contains("at the best learning rates: 2 comparisons, each judged by its 97.5% interval") &&
-                   Contains("at other learning rates: 1 comparison") &&
-                   Contains("learning rate 0.01 (the only one tried) against 0.01 (of 2 tried: 1e-06, 0.01)") &&
-                   Contains("note: the parent of onebit-lamb, lamb, is not among the runs: compared with "
-                            "adam-high\n"));
+    CHECK_THAT(shown->out, Contains("at the best learning rates: 2 comparisons, each judged by its 97.5% interval") &&
+                               Contains("at other learning rates: 1 comparison") &&
+                               Contains("learning rate 0.01 (the only one tried) against 0.01 (of 2 tried)") &&
+                               Contains("note: the parent of onebit-lamb, lamb, is not among the runs: compared with "
+                                        "adam-high\n"));
     CHECK_FALSE(line_of(shown->out, "at the best learning rate of each, ").empty());
   }
   CHECK_THAT(analyze(folder, {"arms", "--baseline", "adam-low"}).out,

@@ -75,7 +75,7 @@ TEST_CASE("compare: logs that are too short for analyze have no verdicts") {
   const Folder folder;
   const Arguments one_step =
       tiny_run("compare", {"--optimizers", "adam,sgd", "--seeds", "2", "--steps", "1", "-o", "out", "--overwrite"});
-  const std::string reason = "the log has only one row, too few to compare (out/adam-1.h5)";
+  const std::string reason = "the log has only one step, too few to compare (out/adam-1.h5); more --steps are needed";
   const Outcome text = run_onebit(folder, one_step);
   CAPTURE(text.out, text.err);
   REQUIRE(text.status == 0);

@@ -560,7 +560,7 @@ TEST_CASE("errors: a log to inspect that is missing, empty, truncated or garbage
 TEST_CASE("errors: a trace to replay that is missing or damaged, and a replay of nothing") {
   const Folder folder;
   check_error(folder, {"replay", "trace.h5", "-o", "params.h5"}, {"trace.h5", "no such file"});
-  check_error(folder, {"replay", "trace.h5"}, {"nothing to do", "--reference"});
+  check_error(folder, {"replay", "trace.h5"}, {"trace.h5", "no such file"});
   check_error(folder, {"replay", "-o", "params.h5"}, {"one trace"});
   write_file(folder / "trace.h5", "no trace");
   check_error(folder, {"replay", "trace.h5", "-o", "params.h5"}, {"trace.h5", "not an HDF5 file"});

@@ -38,11 +38,11 @@ TEST_CASE("freeze: one seed chooses, others judge, and the answer stands on one 
   CAPTURE(result.out, result.err);
   REQUIRE(result.status == 0);
   CHECK(result.out.starts_with("freeze after "));
-  CHECK_THAT(result.out, Contains("--freeze fixed:") && Contains("cost of the freeze") &&
-                             Contains("additional cost of compression (compressed)") &&
-                             Contains("total cost (compressed)") && Contains("bytes: dense fp16 / sent ") &&
-                             Contains("time on eth1: ") && Contains("seed 1 tried freezes (step: cost): ") &&
-                             Contains("judged by seeds 2, 3") && Contains("precision: ") && Contains("more --seeds"));
+  CHECK_THAT(result.out, Contains("--freeze fixed:") && Contains("the freeze alone") &&
+                             Contains("compression adds (compressed)") && Contains("both together (compressed)") &&
+                             Contains("bytes: dense fp16 / sent ") && Contains("time on eth1: ") &&
+                             Contains("seed 1 tried freezes (step: cost): ") && Contains("judged by seeds 2, 3") &&
+                             Contains("precision: ") && Contains("more --seeds"));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') <= 24);
   const Outcome json =
       run_onebit(folder, quadratic({"--model.condition", "2", "--margin", "0.5", "--json", "--resume"}));
@@ -75,8 +75,8 @@ TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes no
   REQUIRE(result.status == 0);
   CHECK(result.out.starts_with("no freeze was found"));
   CHECK_THAT(result.out, Contains("the cost is due to the codec, not to the freeze"));
-  CHECK_THAT(result.out, Contains("additional cost of compression (floor)") &&
-                             Contains("again with --optimizer.variance-floor mean:0.01"));
+  CHECK_THAT(result.out,
+             Contains("compression adds (floor)") && Contains("again with --optimizer.variance-floor mean:0.01"));
   CHECK(logs_of(folder, "dense") == 1);
   CHECK(logs_of(folder, "frozen") == 1);
   CHECK(logs_of(folder, "floor") == 1);
@@ -84,7 +84,7 @@ TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes no
                                                     "--optimizer.variance-floor", "1e-30"}));
   CAPTURE(own.out, own.err);
   REQUIRE(own.status == 0);
-  CHECK(own.out.find("compression (floor)") == std::string::npos);
+  CHECK(own.out.find("compression adds (floor)") == std::string::npos);
   CHECK_THAT(own.out, Contains("next: try a larger"));
 }
 

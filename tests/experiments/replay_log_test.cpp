@@ -256,3 +256,14 @@ TEST_CASE("replay log: options that do not fit are refused") {
   refused({"--log", "log.h5", "--probe.every", "5"}, "option has no meaning in a replay (probe.every 5)");
   refused({"--log", "trace.h5", "--overwrite"}, "cannot overwrite log: another program has it open (trace.h5)");
 }
+
+TEST_CASE("replay: without an output the log gets a name that is made up") {
+  const Folder folder;
+  write_trace(folder / "trace.h5", sample_gradients());
+  const Outcome run = run_onebit(folder, {"replay", "trace.h5", "--optimizer", "adam"});
+  CAPTURE(run.out, run.err);
+  REQUIRE(run.status == 0);
+  CHECK_THAT(run.err, StartsWith("onebit: the log is replay-") && Contains(".h5; --log gives it another name\n"));
+  const std::string name = run.err.substr(19, run.err.find(';') - 19);
+  CHECK(sim::LogReader(folder / name).status() == sim::RunStatus::finished);
+}

@@ -1,10 +1,13 @@
 // Reports through the program: the contents of the page, its validity as HTML in browsers, its table and its pictures.
 
+#include "experiments/report/live.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;
+using namespace onebit::experiments;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -136,6 +139,74 @@ TEST_CASE("report: a title, some arms, the best rates, one JSON object") {
 
 TEST_CASE("report: every control of the chart works", "[once]") {
   check_report("clicks", "chromium");
+}
+
+TEST_CASE("report: single seeds cannot be asked for where each arm has one run", "[once]") {
+  const Folder folder;
+  run_arms(folder);
+  REQUIRE(run_onebit(folder, {"report", "arms/adam-1.h5", "arms/fast-1.h5", "-o", "report.html"}).status == 0);
+  const Outcome checked = check_page(folder, {"clicks", "report.html"});
+  ONEBIT_SKIP_UNLESS(checked.status != 77, "chromium", "python3 has nothing for it, or a program is missing");
+  CAPTURE(checked.out, checked.err);
+  CHECK(checked.status == 0);
+}
+
+TEST_CASE("report: it says what the clusters are, what takes time there, and which runs went wrong") {
+  const Folder folder;
+  run_arms(folder);
+  REQUIRE(report(folder, {"--cluster", "eth10,ib100"}).status == 0);
+  const std::string page = read_file(folder / "report.html");
+  CHECK_THAT(page,
+             Contains("eth10: 10 Gb/s Ethernet, TCP; here 2 nodes x 1 GPU (a100); a network link carries 8.8 Gb/s, "
+                      "its latency is 35 us per message (estimated). Time of a step there: adam") &&
+                 Contains("(latency ") && Contains("Fewer bytes shorten only the sending.") &&
+                 Contains("parts of a mean step") && Contains("on ib100"));
+  CHECK_THAT(page, Contains("<li>mad, lr 1e+30, seed 1: problem: ") && Contains("(arms/mad-1.h5)"));
+  CHECK_THAT(page, Contains("The colours mean the same in the maps of all arms.") || !Contains("Stability by tensor"));
+}
+
+TEST_CASE("report: the caption of the stability follows the runs") {
+  const auto caption = [](const std::vector<Arguments>& runs) {
+    const Folder folder;
+    Arguments logs = {"report", "-o", "report.html"};
+    for (const Arguments& more : runs) {
+      logs.push_back("run" + std::to_string(logs.size()) + ".h5");
+      REQUIRE(
+          run_onebit(folder, tiny_run("run", joined({"-o", logs.back(), "--steps", "30", "--optimizer", "onebit-adam",
+                                                     "--optimizer.beta2", "0.9", "--freeze.lag", "2"},
+                                                    more)))
+              .status == 0);
+    }
+    REQUIRE(run_onebit(folder, logs).status == 0);
+    const std::string page = read_file(folder / "report.html");
+    const std::size_t at = page.find("One run of each arm.");
+    return at == page.npos ? "" : page.substr(at, page.find('<', at) - at);
+  };
+  const Arguments ended = {"--freeze", "fixed:10"}, probed = {"--freeze", "fixed:12", "--probe.every", "2"};
+  const bool drawn = std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+  ONEBIT_SKIP_UNLESS(drawn, "gnuplot", "not installed");
+  CHECK_THAT(caption({ended}), EndsWith("Dashed lines mark freeze steps. The curves of runs that froze end at the "
+                                        "freeze."));
+  CHECK_THAT(caption({probed}), EndsWith("The curves continue after the freeze with the shadow variance."));
+  CHECK_THAT(caption({ended, probed}),
+             Contains("fixed:12 continue after the freeze with the shadow variance; those of ") &&
+                 EndsWith("fixed:10 end at the freeze."));
+  CHECK_THAT(caption({{"--freeze", "never"}}), EndsWith("One run of each arm. No run froze."));
+}
+
+TEST_CASE("watch: an update is made anew only where a file has changed") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--steps", "20"})).status == 0);
+  const auto model = netmodel::make_cost_model({});
+  LivePage page({folder / "run.h5"}, {.comparison = {}, .variance = {}}, "", *model);
+  const std::string first = page.update();
+  CHECK_THAT(first, Contains("1 of 1 run finished"));
+  const auto written = std::filesystem::last_write_time(folder / "run.h5");
+  write_file(folder / "run.h5", std::string(std::filesystem::file_size(folder / "run.h5"), 'x'));
+  std::filesystem::last_write_time(folder / "run.h5", written);
+  CHECK(page.update() == first);
+  std::filesystem::last_write_time(folder / "run.h5", written + std::chrono::seconds(1));
+  CHECK_THAT(page.update(), Contains("Nothing to show yet"));
 }
 
 TEST_CASE("watch: the page of a folder is served to those who know the address, and nothing is written", "[once]") {

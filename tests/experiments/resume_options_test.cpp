@@ -142,3 +142,14 @@ TEST_CASE("resume: with --json the object is all that is printed, and the log's 
   CHECK_THAT(run.out, StartsWith("{"));
   CHECK_THAT(run.err, StartsWith("onebit: continuing run.h5"));
 }
+
+TEST_CASE("resume: the file for the weights is known even if a file of options named it") {
+  const Folder folder;
+  write_file(folder / "weights.ini", "weights-out = w.h5\n");
+  killed_at(folder, "checkpoint.named:2", checkpointing({"--config", "weights.ini"}));
+  const Outcome run = run_onebit(folder, kBare);
+  CAPTURE(run.err);
+  CHECK(run.status == 0);
+  CHECK_THAT(run.err, Contains(" --weights-out w.h5\n"));
+  CHECK(fs::exists(folder / "w.h5"));
+}

@@ -64,8 +64,19 @@ TEST_CASE("sweep grid: arms against rates, with a mark for each arm's best and w
   CHECK(grid.best == std::size_t{0});
   CHECK(answer_of(grid, "out") ==
         "So far, lowest mean final loss: 1.015 ± 0.064 over 2 seeds, adam at optimizer.lr 0.01; next is sgd at "
-        "optimizer.lr 0.1, "
-        "47.8% higher ('onebit analyze out' judges it).");
+        "optimizer.lr 0.1: final loss 47.8% higher ('onebit analyze out' judges it).");
+}
+
+TEST_CASE("sweep grid: two arms are as far apart as their verdict says, relative to the parent") {
+  Sweep sweep;
+  for (const std::uint32_t seed : {1U, 2U}) {
+    sweep.add("dense", "0.1", seed, PointStatus::done, seed == 1 ? 1.0 : 4.0);
+    sweep.add("bits", "0.1", seed, PointStatus::done, seed == 1 ? 0.9 : 3.2);
+    sweep.points.back().config.optimizer.name = "onebit-adam";
+  }
+  // (0.1/1 + 0.8/4) / 2; relative to the other it would be (0.1/0.9 + 0.8/3.2) / 2, and of the means 0.9/4.1
+  CHECK_THAT(answer_of(grid_of(sweep.points, sweep.results), "out"),
+             Contains("; next is dense: against it, final loss 15% lower ('onebit analyze out' judges it)."));
 }
 
 TEST_CASE("sweep grid: a best rate at the end of those tried is a warning, of a search") {

@@ -3,12 +3,15 @@
 #include <limits>
 #include <sstream>
 
+#include "experiments/output/freeze_output.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/output/screen.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;
 using namespace onebit::experiments;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 TEST_CASE("tables: columns are aligned by characters, not by bytes") {
   Table table({"arm", "loss", "runs"});
@@ -98,4 +101,27 @@ TEST_CASE("tables: the best row is coloured, and a word of a paragraph") {
   std::ostringstream plain;
   print(plain);
   CHECK(plain.str() == "worse-1 is worse than b\n");
+}
+
+TEST_CASE("tables: the answer of freeze keeps its verdicts on a narrow terminal, and explains a gain on average") {
+  FreezeAnswer answer;
+  answer.steps = 300;
+  answer.freeze_step = 39;
+  answer.judged.criterion.margin = 0.01;
+  answer.judged.arms = {"compressed"};
+  answer.judged.seeds = {2, 3, 4};
+  answer.judged.rows.resize(1);
+  analysis::FreezeRow& row = answer.judged.rows.front();
+  row.candidate = "step 39";
+  row.arms.resize(1);
+  analysis::FreezeCost& cost = row.arms.front().together;
+  cost = {{-0.05, -0.06, 0.04},         {-0.0233, 0.13, 3}, 0.5, analysis::FreezeVerdict::costs, 0,
+          "seed 4 is beyond the margin"};
+  row.freeze = cost;
+  const std::string text = on_paper(80, [&](std::ostream& out) { print_answer(answer, out); });
+  CHECK_THAT(text, StartsWith("do not freeze after 39 of 300 steps (13%): with compression, seed 4 costs 4%;\n"
+                              "  the margin is 1%, and the mean of -2.33% does not make up for it\n"));
+  CHECK_THAT(text, Contains("\nboth together (compressed)     -2.33% ± 13%  too costly: seed 4 is beyond the\n" +
+                            std::string(45, ' ') + "margin\n"));
+  CHECK_THAT(text, !Contains("also shows"));
 }

@@ -6,6 +6,7 @@
 using namespace onebit;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -95,6 +96,16 @@ TEST_CASE("terminal: a sweep ends with arms and rates, and one sentence") {
                                      Contains("single runs: sweep/index.csv") && Contains("Lowest mean final loss: "));
   const ShownText narrow(bytes_in_terminal(folder, small_sweep(), 40));
   CHECK(narrow.widest() <= 40);
+}
+
+TEST_CASE("terminal: price keeps what each method needs to pay, and ends with its answer") {
+  const Folder folder;
+  const Arguments price = {"price", "--workload", "bert-large", "--batch",      "16", "--workers",
+                           "16",    "--cluster",  "eth10",      "--optimizers", "all"};
+  const ShownText shown(bytes_in_terminal(folder, price));
+  CHECK(shown.widest() <= 80);
+  CHECK_THAT(shown.line_with("waits for"), EndsWith("speed-up   faster on links  samples/s"));
+  CHECK_THAT(shown.lines().back(), EndsWith("samples per second as dense Adam."));
 }
 
 TEST_CASE("terminal: NO_COLOR, a dumb terminal and JSON have no colours") {

@@ -96,7 +96,7 @@ TEST_CASE("cifar: a folder has its own test set, another can be named") {
   std::filesystem::create_directory(folder.path());
   setenv("ONEBIT_DATA", data.path().c_str(), 1);
   CHECK(make_data(cifar("cifar10", {}))->train_size() == 3);
-  CHECK_THROWS_WITH(make_data(cifar("cifar100", {})), Contains(data.path()) && Contains("no train*.bin"));
+  CHECK_THROWS_WITH(make_data(cifar("cifar100", {})), Contains(data.path()) && Contains("no files train*.bin"));
   unsetenv("ONEBIT_DATA");
   CHECK_THROWS_WITH(make_data(cifar("cifar10", {})), Contains("--data.path"));
   if (before) setenv("ONEBIT_DATA", saved.c_str(), 1);
@@ -131,7 +131,7 @@ TEST_CASE("cifar: damage is refused with file, offset and reason") {
   refuses(good + record10(10, 1, 2, 3), cifar10, "label 10 is out of range: there are 10 classes (FILE, offset 6146)");
   refuses("x" + record10(100, 1, 2, 3), cifar100, "label 100 is out of range: there are 100 classes (FILE, offset 1)");
   const Folder folder;
-  CHECK_THROWS_WITH(make_data(cifar("cifar10", {folder.path()})), Contains("no data_batch_*.bin"));
+  CHECK_THROWS_WITH(make_data(cifar("cifar10", {folder.path()})), Contains("no files data_batch_*.bin in this folder"));
   CHECK_THROWS_WITH(make_data(cifar("cifar10", {folder.path("x")})), Contains("no such file"));
 }
 

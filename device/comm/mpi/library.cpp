@@ -26,9 +26,12 @@ const OnebitMpi& load() {
   for (const std::filesystem::path& place : places()) {
     if (!std::filesystem::exists(place)) continue;
     void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // global: MPI's own plugins look up its symbols
-    if (library == nullptr) throw Error("cannot load the MPI plugin", dlerror());
+    if (library == nullptr)
+      throw Error("cannot load the MPI plugin", dlerror(), "build onebit again with this machine's MPI");
     void* symbol = dlsym(library, kOnebitMpiSymbol);
-    if (symbol == nullptr) throw Error("the MPI plugin belongs to another version of onebit", place.string());
+    if (symbol == nullptr)
+      throw Error("the MPI plugin belongs to another version of onebit", place.string(),
+                  "build or install both together");
     return *reinterpret_cast<OnebitMpiTable*>(symbol)();
   }
   throw NotCompiled("mpirun started several processes, but this build has no MPI plugin", places().front().string(),

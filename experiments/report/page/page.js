@@ -196,6 +196,7 @@
   const adopt = (fresh) => {
     Object.assign(data, fresh);
     if (state.axis === null && data.axes.length) state.axis = data.axis;
+    element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // they would be the means
     axis.replaceChildren(...data.axes.map((each, i) => new Option(each.label, String(i), false, i === state.axis)));
     data.arms.filter((arm) => !state.chosen.has(arm.name)).forEach((arm) => {
       arm.best ? state.shown.add(arm.name) : state.shown.delete(arm.name);

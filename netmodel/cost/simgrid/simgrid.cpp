@@ -26,9 +26,12 @@ OnebitSimgridRun* load() {
   for (const std::filesystem::path& place : places()) {
     if (!std::filesystem::exists(place)) continue;
     void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) throw Error("cannot load the SimGrid plugin", dlerror());
+    if (library == nullptr)
+      throw Error("cannot load the SimGrid plugin", dlerror(), "build onebit again with this machine's SimGrid");
     void* symbol = dlsym(library, kOnebitSimgridSymbol);
-    if (symbol == nullptr) throw Error("the SimGrid plugin was built for another version of onebit", place.string());
+    if (symbol == nullptr)
+      throw Error("the SimGrid plugin was built for another version of onebit", place.string(),
+                  "build or install both together");
     return reinterpret_cast<OnebitSimgridRun*>(symbol);
   }
   throw ConfigError(

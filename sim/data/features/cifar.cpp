@@ -40,7 +40,7 @@ CifarFiles files_of(const fs::path& folder, const CifarSet& set) {
     if (name == set.test) files.test.push_back(entry.path().string());
   }
   if (files.train.empty()) {
-    throw ConfigError("no " + std::string(set.train) + "*.bin", folder.string(),
+    throw ConfigError("no files " + std::string(set.train) + "*.bin in this folder", folder.string(),
                       "give the folder of the binary version with --data.path");
   }
   std::sort(files.train.begin(), files.train.end());
@@ -58,7 +58,7 @@ CifarFiles find_files(const DataConfig& config, const CifarSet& set) try {
   const fs::path folder = variable;
   return files_of(fs::is_directory(folder / set.folder) ? folder / set.folder : folder, set);
 } catch (const fs::filesystem_error& error) {
-  throw ConfigError("cannot list: " + error.code().message(), error.path1().string());
+  throw ConfigError("cannot read folder: " + error.code().message(), error.path1().string(), "check its permissions");
 }
 
 std::unique_ptr<DataSource> make_cifar(const DataConfig& config, const CifarSet& set) {

@@ -79,7 +79,8 @@ class IdxReader {
   void set_image(const ImageShape& shape, const std::string& path) {
     DataFacts& facts = examples_.facts;
     if (facts.features > 0 && facts.image != shape) {
-      throw ConfigError("the images differ in size from the training images", path);
+      throw ConfigError("the images differ in size from the training images", path,
+                        "name a test set of the same kind with --data.test");
     }
     facts.image = shape;
     facts.features = shape.height * shape.width;

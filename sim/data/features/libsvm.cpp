@@ -158,7 +158,9 @@ std::unique_ptr<DataSource> make_libsvm(const DataConfig& config) {
           size += static_cast<Index>(piece.size());
         });
     const Index count = parser.finish();
-    if (count == 0) throw ConfigError("no examples", path + ", offset " + std::to_string(size));
+    if (count == 0)
+      throw ConfigError("the file has no examples", path + ", offset " + std::to_string(size),
+                        "a line is: label index:value index:value ...");
     examples.facts.provenance.push_back(path + ": " + std::to_string(size) + " bytes unpacked, " +
                                         std::to_string(count) + " examples");
     return count;

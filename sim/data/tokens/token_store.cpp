@@ -72,7 +72,9 @@ std::unique_ptr<DataSource> make_token_source(TokenData data, const DataConfig& 
     throw ConfigError("the data are tokens, but the model reads none", "data " + data.facts.name,
                       "give another --data, see 'onebit list data'");
   }
-  if (config.context < 0) throw ConfigError("the context must have at least one token", "--model.context");
+  if (config.context < 0)
+    throw ConfigError("the context must have at least one token", "--model.context " + std::to_string(config.context),
+                      "give a number of at least 1");
   const Index total = data.tokens.size();
   const Index held_out =
       data.test > 0 ? data.test : holdout_count(total, config.holdout, data.unit + " of " + data.where);

@@ -1,0 +1,122 @@
+#include "experiments/report/clusters.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "experiments/output/price_output.hpp"
+#include "netmodel/cluster/fabric.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+struct Part {
+  std::string name;
+  double seconds;
+};
+
+/// Returns the parts of a step, in the order of the table. Hidden communication does not count.
+std::vector<Part> parts_of(const netmodel::StepEstimate& step) {
+  const netmodel::Seconds all = step.exchange.latency + step.exchange.bandwidth;
+  const double latency = all.value > 0 ? step.exchange.latency / all : 0;
+  return {{"computing", (step.forward + step.backward).value},
+          {"latency", latency * step.communication.value},
+          {"sending", (1 - latency) * step.communication.value},
+          {"coding", step.codec.value},
+          {"update", step.optimizer.value}};
+}
+
+/// Returns the mean step of an arm's first run that finished, or of its first run, on a cluster.
+const netmodel::StepEstimate& step_of(const analysis::ArmFigures& arm, std::size_t cluster) {
+  const auto finished = std::ranges::find(arm.run_curves, analysis::Outcome::finished, &analysis::RunCurve::outcome);
+  const bool none = finished == arm.run_curves.end();
+  return arm.times[none ? 0 : static_cast<std::size_t>(finished - arm.run_curves.begin())].steps[cluster];
+}
+
+/// Returns "1.08 ms (latency 88%, sending 9%, computing 3%)", the largest part first, without those below 1%.
+std::string step_text(const netmodel::StepEstimate& step) {
+  std::vector<Part> parts = parts_of(step);
+  std::ranges::stable_sort(parts, std::ranges::greater(), &Part::seconds);
+  std::vector<std::string> words;
+  for (const Part& part : parts) {
+    const double share = part.seconds / step.step.value;
+    if (share >= 0.01) words.push_back(part.name + " " + number(100 * share, 2) + "%");
+  }
+  return seconds_text(step.step.value) + " (" + join(words, ", ") + ")";
+}
+
+std::vector<const analysis::ArmFigures*> shown_arms(const Report& report) {
+  std::vector<const analysis::ArmFigures*> arms;
+  for (const analysis::ArmFigures& arm : report.comparison.arms) {
+    if (report.shows(arm.name)) arms.push_back(&arm);
+  }
+  return arms;
+}
+
+/// Returns "4 nodes x 1 GPU (a100)"; without numbers where the arms have different numbers of workers.
+std::string nodes_text(const Report& report, const netmodel::Cluster& cluster) {
+  std::set<Index> workers;
+  for (const analysis::Arm& arm : report.arms) {
+    for (const analysis::Run& run : arm.runs) workers.insert(run.summary.workers);
+  }
+  const std::string gpu = " (" + cluster.gpu + ")";
+  if (workers.size() != 1) return "as many GPUs" + gpu + " as an arm has workers";
+  const netmodel::Fabric fabric(cluster, *workers.begin());
+  return std::to_string(fabric.nodes()) + (fabric.nodes() == 1 ? " node x " : " nodes x ") +
+         std::to_string(fabric.width()) + (fabric.width() == 1 ? " GPU" : " GPUs") + gpu;
+}
+
+}  // namespace
+
+std::vector<std::string> cluster_lines(const Report& report) {
+  std::vector<std::string> lines;
+  for (const netmodel::Cluster& cluster : report.comparison.clusters) {
+    std::string line = cluster.name + ": ";
+    if (!cluster.doc.empty()) line.append(cluster.doc).append("; ");
+    line.append("here ").append(nodes_text(report, cluster));
+    line.append("; a network link carries ").append(rate_text(cluster.nic.effective));
+    line.append(", its latency is ").append(seconds_text(cluster.nic.latency.value)).append(" per message");
+    lines.push_back(line.append(" (").append(netmodel::name(cluster.source)).append(")."));
+  }
+  return lines;
+}
+
+std::string parts_line(const Report& report) {
+  if (report.comparison.clusters.empty()) return "";
+  std::vector<std::pair<std::string, std::string>> steps;  // text, arms
+  for (const analysis::ArmFigures* arm : shown_arms(report)) {
+    const std::string text = step_text(step_of(*arm, 0));
+    const auto same = std::ranges::find(steps, text, &std::pair<std::string, std::string>::first);
+    if (same == steps.end()) {
+      steps.emplace_back(text, arm->name);
+    } else {
+      same->second.append(" and ").append(arm->name);
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [text, arms] : steps) words.push_back(std::string(arms).append(": ").append(text));
+  return "Time of a step there: " + join(words, "; ") + ". Fewer bytes shorten only the sending.";
+}
+
+std::string largest_part(const analysis::ArmFigures& arm) {
+  const netmodel::StepEstimate& step = step_of(arm, 0);
+  const std::vector<Part> parts = parts_of(step);
+  const Part& most = *std::ranges::max_element(parts, {}, &Part::seconds);
+  return number(100 * most.seconds / step.step.value, 2) + "% of a step is " + most.name;
+}
+
+Table parts_table(const Report& report) {
+  Table table({"parts of a mean step", "computing", "latency", "sending", "coding", "update", "in all"});
+  for (std::size_t c = 0; c < report.comparison.clusters.size(); ++c) {
+    table.add({"on " + report.comparison.clusters[c].name});
+    for (const analysis::ArmFigures* arm : shown_arms(report)) {
+      const netmodel::StepEstimate& step = step_of(*arm, c);
+      std::vector<std::string> row = {"  " + arm->name};
+      for (const Part& part : parts_of(step)) row.push_back(seconds_text(part.seconds));
+      row.push_back(seconds_text(step.step.value));
+      table.add(row);
+    }
+  }
+  return table;
+}
+
+}  // namespace onebit::experiments

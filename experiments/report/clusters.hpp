@@ -1,0 +1,25 @@
+#pragma once
+// What a reader of estimated times must know: what the clusters are, and what a step spends its time on.
+
+#include <string>
+#include <vector>
+
+#include "experiments/output/output.hpp"
+#include "experiments/report/report.hpp"
+
+namespace onebit::experiments {
+
+/// Returns a line for each cluster: "eth10: 10 Gb/s Ethernet, TCP; here 4 nodes x 1 GPU (a100), ...".
+std::vector<std::string> cluster_lines(const Report& report);
+
+/// Returns what the mean step of each shown arm spends its time on, on the first cluster: "Time of a step there: adam:
+/// 1.08 ms (latency 88%, sending 9%, computing 3%); ...". Empty without clusters.
+std::string parts_line(const Report& report);
+
+/// Returns the part of an arm's mean step on the first cluster that takes most of its time: "96% of a step is latency".
+std::string largest_part(const analysis::ArmFigures& arm);
+
+/// Returns the parts of the mean step of each shown arm on every cluster.
+Table parts_table(const Report& report);
+
+}  // namespace onebit::experiments
