@@ -20,17 +20,8 @@ std::string shares_text(const HybridEstimate& hybrid) {
          percent_text(share(hybrid.data_parallel, hybrid)) + ")";
 }
 
-/// Returns the names of the stages that decide how long the step takes.
-std::string path_text(const HybridEstimate& hybrid) {
-  std::vector<std::string> names;
-  for (const Stage& stage : hybrid.stages) {
-    if (stage.critical) names.push_back(stage.name);
-  }
-  return join(names, " > ");
-}
-
 void print_stages(const HybridEstimate& hybrid, std::ostream& out) {
-  Table table({"stage", "on", "begins", "takes", "hidden", "decides"}, 2);
+  Table table({"stage", "on", "begins", "takes", "hidden", "critical"}, 2);
   for (const Stage& stage : hybrid.stages) {
     const bool network = netmodel::uses_network(stage.kind);
     table.add({stage.name, network ? "network" : "GPU", seconds_text(stage.begin.value), seconds_text(stage.time.value),
@@ -57,8 +48,7 @@ void print_hybrid(const analysis::ClusterPrice& price, const analysis::Job& job,
       << method_text(job) << ": " << job.workload.tables.count << " tables split " << name(job.rules.hybrid.split)
       << ", the largest share " << ratio_text(last.imbalance) << " the mean\n\n";
   print_stages(last, out);
-  out << "\ndecided by: " << path_text(last) << "\n"
-      << "embeddings sent forward: " << bytes_text(last.pooled.value) << ", by the busiest GPU "
+  out << "\nembeddings sent forward: " << bytes_text(last.pooled.value) << ", by the busiest GPU "
       << bytes_text(last.most_pooled.value) << "\n"
       << "waiting for exchanges: " << shares_text(last);
   if (!analysis::is_dense_adam(job)) out << "; with dense adam " << shares_text(price.dense_hybrid.value());
@@ -73,7 +63,7 @@ Json hybrid_json(const HybridEstimate& hybrid) {
                                    {"begin_seconds", stage.begin.value},
                                    {"seconds", stage.time.value},
                                    {"hidden_seconds", stage.hidden.value},
-                                   {"decides", Json::boolean(stage.critical)}}));
+                                   {"critical", Json::boolean(stage.critical)}}));
   }
   return Json::object({{"imbalance", hybrid.imbalance},
                        {"pooled_bytes", hybrid.pooled.value},

@@ -11,8 +11,8 @@ namespace onebit::experiments {
 /// Returns a text such as "adam, dct-mp": an optimizer and, for a workload with tables, the codec of their embeddings.
 std::string method_text(const analysis::Job& job);
 
-/// Prints the stages of the last stage's step, what decides its time, and the shares of its exchanges and of dense
-/// Adam's. The price must have them.
+/// Prints the stages of the last stage's step, which of them are on its critical path, and the shares of its exchanges
+/// and of dense Adam's. The price must have them.
 void print_hybrid(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out);
 
 /// Returns the members that a price with tables has in addition.

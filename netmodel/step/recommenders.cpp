@@ -5,16 +5,19 @@
 namespace onebit::netmodel {
 namespace {
 
-Index layers_parameters(std::span<const Index> widths) {
-  Index sum = 0;
-  for (std::size_t i = 0; i + 1 < widths.size(); ++i) sum += (widths[i] + 1) * widths[i + 1];
-  return sum;
-}
-
 /// Multiplications of a sample in a forward pass: one for each parameter, and the dot products of all features.
 double multiplications(const DlrmShape& shape) {
   const auto features = static_cast<double>(shape.rows.size() + 1);
   return static_cast<double>(shape.parameters()) + features * features * static_cast<double>(shape.width());
+}
+
+/// Weights, a row for each output, and biases.
+void add_layers(const std::string& name, std::span<const Index> widths, std::vector<TensorShape>& tensors) {
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+    const std::string layer = name + "." + std::to_string(i);
+    tensors.push_back({layer + ".weight", widths[i + 1], widths[i]});
+    tensors.push_back({layer + ".bias", 1, widths[i + 1]});
+  }
 }
 
 /// Criteo Terabyte without sub-sampling, with indices modulo `most` (reference code, --max-ind-range).
@@ -23,19 +26,18 @@ std::vector<Index> terabyte_rows(Index most) {
           2'209, 11'938, 155,    4,     976,    14, most,  most,  most, 590'152, 12'973,    108,     36};
 }
 
-/// Time that a sample of the shape MLPerf spends in both passes of the dense layers on a V100. NVIDIA's example trained
-/// 875,000 samples per second in batches of 32,768 with mixed precision (DeepLearningExamples, DLRM for PyTorch, April
-/// 2020). 3.66 ms of such a step are what pooling and the update of the tables take by the formulas of hybrid.cpp, and
-/// 0.11 ms is the dense update.
-constexpr Seconds kSample{(32768 / 875e3 - 3.77e-3) / 32768};
-
-/// Time of both passes that does not depend on the batch. TorchRec's example took 7.2 ms for steps of 256 samples on
-/// each of eight A100s (facebookresearch/dlrm, torchrec_dlrm/README.MD: 284,615 samples per second). The other 0.2 ms
-/// are what such a step takes by the formulas.
+/// Time of both passes of the dense layers that does not depend on the batch. TorchRec's example took 7.2 ms for steps
+/// of 256 samples on each of eight A100s (facebookresearch/dlrm, torchrec_dlrm/README.MD: 284,615 samples per second).
+/// The other 0.2 ms are what such a step takes by the formulas.
 constexpr Seconds kFixed{7e-3};
 
-/// Times on every GPU, a third of them in the forward pass. The GPU's speed decides what a sample takes, not the fixed
-/// part, which belongs to the host.
+/// Time that each sample of MLPerf's shape adds on a V100. NVIDIA's example trained 875,000 samples per second in
+/// batches of 32,768 with mixed precision on one V100 (DeepLearningExamples, DLRM for PyTorch, April 2020). Of such a
+/// step, 3.77 ms are what the tables and the dense update take by the formulas.
+constexpr Seconds kSample{(32768 / 875e3 - 3.77e-3 - kFixed.value) / 32768};
+
+/// Times on every GPU, a third of them in the forward pass. The GPU's speed decides what a sample takes. The fixed part
+/// is the same everywhere, because a step of 256 samples waits for the host.
 std::vector<BatchTimes> times_of(double relative) {
   constexpr double large = 32768;
   std::vector<BatchTimes> times;
@@ -51,6 +53,7 @@ std::vector<BatchTimes> times_of(double relative) {
 Workload recommender(const std::string& name, const std::string& data, const DlrmShape& shape) {
   Workload workload;
   workload.name = name;
+  workload.tensors = shape.tensors();
   workload.parameters = shape.parameters();
   workload.batches = times_of(multiplications(shape) / multiplications(dlrm_mlperf()));
   workload.tables = {
@@ -75,13 +78,22 @@ Index DlrmShape::top_inputs() const {
 }
 
 Index DlrmShape::bottom_parameters() const {
-  return layers_parameters(bottom);
+  std::vector<TensorShape> tensors;
+  add_layers("bottom", bottom, tensors);
+  return total_size(tensors);
+}
+
+std::vector<TensorShape> DlrmShape::tensors() const {
+  std::vector<Index> widths = {top_inputs()};
+  widths.insert(widths.end(), top.begin(), top.end());
+  std::vector<TensorShape> all;
+  add_layers("bottom", bottom, all);
+  add_layers("top", widths, all);
+  return all;
 }
 
 Index DlrmShape::parameters() const {
-  std::vector<Index> widths = {top_inputs()};
-  widths.insert(widths.end(), top.begin(), top.end());
-  return bottom_parameters() + layers_parameters(widths);
+  return total_size(tensors());
 }
 
 DlrmShape dlrm_kaggle() {

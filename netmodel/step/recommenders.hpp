@@ -18,7 +18,8 @@ struct DlrmShape {
   Index width() const { return bottom.back(); }
   Index top_inputs() const;
   Index bottom_parameters() const;
-  Index parameters() const;  ///< of the dense layers
+  std::vector<TensorShape> tensors() const;  ///< of the dense layers
+  Index parameters() const;                  ///< of the dense layers
 };
 
 /// The three shapes of the reference code: Criteo Kaggle, Criteo Terabyte, and MLPerf.

@@ -78,7 +78,7 @@ TEST_CASE("boundary: codecs of the shelf send what they send elsewhere, without 
   CHECK(ratio(coded("fp16")) == Approx(2));
   CHECK(ratio(coded("int8")) == Approx(4).epsilon(0.02));  // a scale for every 256 numbers
   CHECK(ratio(coded("int4")) == Approx(8).epsilon(0.04));
-  CHECK(ratio(coded("top-k")) == Approx(10));  // 32-bit indices both ways
+  CHECK(ratio(coded("top-k")) == Approx(4 / (0.05 * 6.5)).epsilon(1e-3));  // indices of 20 bits, both ways
   const netmodel::Boundary int8 = boundary_of(coded("int8"), 1 << 20);
   CHECK(int8.encode == Approx(2 * 4 + int8.forward));  // the largest magnitudes, then the integers
   CHECK(int8.decode == Approx(int8.forward + 4));
