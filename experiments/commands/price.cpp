@@ -15,6 +15,7 @@
 #include "experiments/commands/collective.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/cluster_files.hpp"
+#include "experiments/output/hybrid_output.hpp"
 #include "experiments/output/price_output.hpp"
 #include "experiments/output/ranking_output.hpp"
 #include "experiments/study/prices.hpp"
@@ -216,9 +217,9 @@ int find_rate(const Options& options, const PriceConfig& config, const Job& job,
     throw ConfigError("--sweep.shorter compares with dense Adam", "optimizer adam", "compress something");
   const auto rate = analysis::rate_if_shorter(job, cluster, config.cost_model, config.shorter);
   if (!options.json) {
-    std::cout << "a step is " << percent_text(config.shorter) << " shorter than dense Adam's "
-              << (rate ? "if a node's network link reaches " + rate_text(*rate) : "at no rate of a node's network link")
-              << (rate ? "; there:\n\n" : "\n");
+    std::cout << "a step is " << percent_text(config.shorter) << " shorter than dense Adam's at "
+              << (rate ? rate_text(*rate) + ", the highest such effective rate" : "no rate")
+              << " of a node's network link" << (rate ? "; there:\n\n" : "\n");
   }
   const double found = rate ? rate->value : PriceConfig::kNotGiven;
   Json json = Json::object({{"shorter", config.shorter}, {"bytes_per_second", found}});
@@ -243,7 +244,7 @@ int scale(const Options& options, const PriceConfig& config) {
   if (options.json) {
     std::cout << to_json(scaling).text() << "\n";
   } else {
-    print_scaling(scaling, plan.run.optimizer.name, std::cout);
+    print_scaling(scaling, method_text(plan.run.optimizer.name, *plan.rules.workload, plan.rules.hybrid), std::cout);
   }
   return kExitDone;
 }

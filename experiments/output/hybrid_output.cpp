@@ -37,9 +37,14 @@ std::string_view name(netmodel::TableSplit split) {
   return names[static_cast<std::size_t>(split)];
 }
 
+std::string method_text(const std::string& optimizer, const netmodel::Workload& workload,
+                        const analysis::HybridRules& rules) {
+  const bool coded = workload.tables.count > 0 && rules.codec != analysis::kNoCodec;
+  return coded ? optimizer + ", " + rules.codec : optimizer;
+}
+
 std::string method_text(const analysis::Job& job) {
-  const bool coded = job.workload.tables.count > 0 && job.rules.hybrid.codec != analysis::kNoCodec;
-  return coded ? job.optimizer + ", " + job.rules.hybrid.codec : job.optimizer;
+  return method_text(job.optimizer, job.workload, job.rules.hybrid);
 }
 
 void print_hybrid(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out) {

@@ -9,6 +9,8 @@
 namespace onebit::experiments {
 
 /// Returns a text such as "adam, dct-mp": an optimizer and, for a workload with tables, the codec of their embeddings.
+std::string method_text(const std::string& optimizer, const netmodel::Workload& workload,
+                        const analysis::HybridRules& rules);
 std::string method_text(const analysis::Job& job);
 
 /// Prints the stages of the last stage's step, which of them are on its critical path, and the shares of its exchanges

@@ -242,7 +242,7 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
 
 void print_curves(const std::vector<SpeedupCurve>& curves, const Job& job, const std::string& cluster,
                   std::ostream& out) {
-  out << "speed-up of " << job.optimizer << " over dense Adam, " << job.name << ", " << job.workers << " GPUs, "
+  out << "speed-up of " << method_text(job) << " over dense Adam, " << job.name << ", " << job.workers << " GPUs, "
       << cluster << " at other rates\n\n";
   std::vector<std::string> header = {"network link of a node"}, even = {"break-even"};
   for (const SpeedupCurve& curve : curves) {
@@ -276,7 +276,7 @@ std::vector<std::string> write_curves(const std::vector<SpeedupCurve>& curves, c
   const std::string table = folder + "/speedup.csv";
   std::ostringstream file;
   file << "gpus_per_node,bytes_per_second,speedup\n";
-  analysis::Plot plot{.title = "Speed-up of " + job.optimizer + " over Adam, " + job.name + ", " +
+  analysis::Plot plot{.title = "Speed-up of " + method_text(job) + " over Adam, " + job.name + ", " +
                                std::to_string(job.workers) + " GPUs",
                       .x_label = "effective rate of a node's network link",
                       .y_label = "steps per second / those of dense Adam",
