@@ -1,6 +1,7 @@
 #include "netmodel/step/tables.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "device/base/error.hpp"
