@@ -77,6 +77,11 @@ netmodel::StepOptions step_options(const PriceRules& rules) {
 
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where) {
   constexpr double slack = 0.1;  // vocabularies, heads and biases differ between versions of one model
+  if (workload.tables.count > 0) {
+    throw ConfigError("the exchanges of this workload's embedding tables are in no log",
+                      where + ", workload " + workload.name,
+                      "price it without a log: onebit price --workload " + workload.name);
+  }
   const auto theirs = static_cast<double>(workload.parameters);
   if (workload.parameters == 0 || std::abs(static_cast<double>(parameters) - theirs) <= slack * theirs) return;
   throw ConfigError("the workload belongs to another model",
@@ -122,7 +127,12 @@ ComputeTimes times_on(const netmodel::Cluster& cluster, const netmodel::Workload
 }
 
 StepEstimate StepPricer::of(const netmodel::StepTraffic& step) const {
+  if (hybrid_) return hybrid(step).step;
   return netmodel::estimate_step(compute_, step, fabric_, model_, options_);
+}
+
+netmodel::HybridEstimate StepPricer::hybrid(const netmodel::StepTraffic& step) const {
+  return netmodel::estimate_hybrid(hybrid_.value(), compute_, step, fabric_, model_, options_);
 }
 
 StepEstimate StepPricer::mean(const StageTraffic& stage) const {

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/log/hybrid_rules.hpp"
 #include "analysis/log/stages.hpp"
+#include "netmodel/step/hybrid.hpp"
 
 namespace onebit::analysis {
 
@@ -18,6 +20,7 @@ struct PriceRules {
   /// Options of the step model. By default a dense gradient element has 4 bytes, as simulated runs send it, not the 2
   /// of StepOptions.
   netmodel::StepOptions step = {.gradient_bytes = sizeof(float)};
+  HybridRules hybrid = {};  ///< read for workloads with embedding tables
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };
@@ -38,8 +41,8 @@ struct RunSize {
 };
 
 /// Throws ConfigError where the workload's number of parameters differs from the model's by more than a tenth, so that
-/// its compute times do not fit the exchanges. A workload without parameters fits every model. `where` names the log
-/// or the arm.
+/// its compute times do not fit the exchanges, or where it has embedding tables, whose exchanges no log has. A workload
+/// without parameters fits every model. `where` names the log or the arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
 
 /// Returns the workload of the rules with the run's number of parameters; without a workload, the run's own computing
@@ -50,22 +53,26 @@ netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules);
 netmodel::ComputeTimes times_on(const netmodel::Cluster& cluster, const netmodel::Workload& workload, Index batch,
                                 Index accumulation, const PriceRules& rules);
 
-/// Prices single steps on one fabric. The arguments must outlive it.
+/// Prices single steps on one fabric. The arguments must outlive it. hybrid: what a step does with embedding tables;
+/// empty: the workload has none.
 class StepPricer {
  public:
   StepPricer(const netmodel::ComputeTimes& compute, const netmodel::Fabric& fabric, const netmodel::CostModel& model,
-             const netmodel::StepOptions& options)
-      : compute_(compute), fabric_(fabric), model_(model), options_(options) {}
+             const netmodel::StepOptions& options, std::optional<netmodel::HybridWork> hybrid = std::nullopt)
+      : compute_(compute), fabric_(fabric), model_(model), options_(options), hybrid_(std::move(hybrid)) {}
 
   netmodel::StepEstimate of(const netmodel::StepTraffic& step) const;
   /// Returns the mean over the steps of a stage.
   netmodel::StepEstimate mean(const StageTraffic& stage) const;
+  /// Returns the stages of a step that works on embedding tables.
+  netmodel::HybridEstimate hybrid(const netmodel::StepTraffic& step) const;
 
  private:
   const netmodel::ComputeTimes& compute_;
   const netmodel::Fabric& fabric_;
   const netmodel::CostModel& model_;
   netmodel::StepOptions options_;
+  std::optional<netmodel::HybridWork> hybrid_;
 };
 
 /// Mean step of a stage, over all of its steps including those without an exchange.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analysis/log/log_options.hpp"
+#include "analysis/pricing/boundary.hpp"
 #include "analysis/pricing/stage_traffic.hpp"
 #include "device/base/error.hpp"
 #include "netmodel/cluster/fabric.hpp"
@@ -63,7 +64,44 @@ void plan_optimizer(const JobPlan& plan, Job& job) {
   }
 }
 
+/// Divides what an optimizer's steps send.
+void shrink(std::vector<StageTraffic>& stages, double ratio) {
+  for (StageTraffic& stage : stages) {
+    for (StageTraffic::StepKind& kind : stage.kinds) {
+      for (netmodel::Traffic& each : kind.traffic.exchanges) {
+        each.payload_bytes = std::llround(static_cast<double>(each.payload_bytes) / ratio);
+      }
+    }
+  }
+}
+
+/// Throws where the steps of a workload with embedding tables cannot be priced.
+void check_tables(const Job& job) {
+  if (job.accumulation > 1) {
+    throw ConfigError("several micro-batches in a step with embedding tables are not priced",
+                      "accumulation " + std::to_string(job.accumulation), "give a larger --batch");
+  }
+  const netmodel::HybridWork work{.tables = job.workload.tables, .split = job.rules.hybrid.split};
+  netmodel::check(work, job.workers, job.rules.step);
+}
+
 }  // namespace
+
+bool is_dense_adam(const Job& job) {
+  const HybridRules& rules = job.rules.hybrid;
+  const bool tables = job.workload.tables.count > 0 && (rules.codec != kNoCodec || rules.model_ratio != 1);
+  return job.optimizer == "adam" && !tables && rules.data_ratio == 1;
+}
+
+std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense) {
+  const netmodel::EmbeddingTables& tables = job.workload.tables;
+  if (tables.count == 0) return std::nullopt;
+  netmodel::HybridWork work{.tables = tables, .split = job.rules.hybrid.split, .batch = job.batch};
+  if (dense) return work;
+  const std::vector<netmodel::TableShare> shares = netmodel::shares_of(tables, work.split, job.workers);
+  work.boundary = boundary_of(job.rules.hybrid, job.batch * static_cast<Index>(shares.front().values));
+  return work;
+}
 
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster) {
   netmodel::check(cluster);
@@ -85,8 +123,10 @@ Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster) {
   netmodel::check_workers(cluster, job.workers);
   job.batch = plan.run.batch;
   job.accumulation = plan.run.accumulation;
+  if (job.workload.tables.count > 0) check_tables(job);
   job.dense = dense_adam(job.workers, job.workload.parameters);
   plan_optimizer(plan, job);
+  shrink(job.stages, job.rules.hybrid.data_ratio);
   return job;
 }
 

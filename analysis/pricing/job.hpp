@@ -42,8 +42,16 @@ struct JobPlan {
   sim::RunConfig run;  ///< run of which the optimizer, batch, accumulation and steps are used
 };
 
+/// Whether a job's steps are those of dense Adam, with which jobs are compared.
+bool is_dense_adam(const Job& job);
+
+/// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: without a codec and
+/// without HybridRules::model_ratio. Throws what boundary_of throws.
+std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense);
+
 /// Plans the exchanges of a job. Throws ConfigError where neither the plan nor the cluster gives a number of workers,
-/// the workload has no parameters, both the steps and the share of those before the last stage are given to an
+/// the workload has no parameters, its embedding tables cannot be split over the workers or its steps have several
+/// micro-batches, both the steps and the share of those before the last stage are given to an
 /// optimizer with a schedule of its own, or the exchanges cannot be planned (plan_stages).
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster);
 

@@ -33,6 +33,9 @@ struct ClusterPrice {
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool faster_below = true;  ///< whether the last stage is faster below break_even; else above it
   bool always_faster = false;
+  /// The stages of that step of the last stage that sends the most bytes, and of dense Adam's; absent without embedding
+  /// tables.
+  std::optional<netmodel::HybridEstimate> hybrid{}, dense_hybrid{};
   std::set<std::string> extended{};  ///< warnings of extrapolated cost tables, with their ranges
 };
 
@@ -47,7 +50,7 @@ ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const n
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModel& model);
 
 /// Writes a GOAL schedule of that step of the last stage that sends the most bytes. Throws IoError, and ConfigError for
-/// too many messages.
+/// too many messages and for steps with embedding tables.
 void write_schedule(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config,
                     const std::string& path);
 

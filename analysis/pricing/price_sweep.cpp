@@ -43,6 +43,25 @@ std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluste
   return curves;
 }
 
+std::optional<netmodel::BytesPerSecond> rate_if_shorter(const Job& job, const netmodel::Cluster& cluster,
+                                                        const netmodel::CostModelConfig& config, double share) {
+  constexpr double slowest = 1e5, fastest = 1e12;
+  constexpr Index count = 71;  // ten rates for a factor of ten
+  const auto model = netmodel::make_cost_model(config);
+  const auto is_shorter = [&](double rate) {
+    return speedup_at(job, with_rate(cluster, netmodel::BytesPerSecond(rate)), *model) >= 1 / (1 - share);
+  };
+  const std::vector<double> rates = spaced_rates(slowest, fastest, count);
+  const auto found = std::find_if(rates.rbegin(), rates.rend(), is_shorter);
+  if (found == rates.rend()) return std::nullopt;
+  double low = *found, high = found == rates.rbegin() ? low : *(found - 1);
+  while (high / low > 1 + 1e-6) {
+    const double middle = std::sqrt(low * high);
+    (is_shorter(middle) ? low : high) = middle;
+  }
+  return netmodel::BytesPerSecond(low);
+}
+
 ScalingPrice sweep_nodes(const JobPlan& plan, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config,
                          const std::vector<Index>& nodes) {
   const Index batch = plan.run.batch, fewest = *std::ranges::min_element(nodes);

@@ -86,6 +86,7 @@ Ranking rank(std::span<const JobPlan> plans, const Cluster& cluster, const netmo
       ranking.batch = job.batch;
       ranking.memory = netmodel::memory_of(job.workload, job.batch, false, netmodel::Fabric(cluster, job.workers),
                                            job.rules.step.sharding);
+      ranking.memory.tables = method.price.memory->tables;
       ranking.accumulation = job.accumulation;
       add(ranking.methods, std::move(method));
     } catch (const ConfigError& error) {

@@ -45,15 +45,28 @@ device::Buffer<double> add_error_feedback(const device::Device& device, const Se
   return squares;
 }
 
+namespace {
+
+constexpr double kFeed = 12, kReading = 4, kChanging = 8;  // bytes
+
+double last_pass(const Traits& traits) {
+  return traits.sparse ? kReading : kChanging;
+}
+
+}  // namespace
+
 netmodel::CodecPasses passes_of(double reads, const Traits& traits) {
-  constexpr double input = 12, reading = 4, changing = 8;  // bytes
-  constexpr double entry = 6.5;                            // bytes of a value and of 20 bits of index
+  constexpr double entry = 6.5;  // bytes of a value and of 20 bits of index
   netmodel::CodecPasses passes;
-  passes.encode = input + reading * reads + (traits.sparse ? reading : changing);
-  passes.serve = passes.encode - input + changing;
+  passes.encode = kFeed + kReading * reads + last_pass(traits);
+  passes.serve = passes.encode - kFeed + kChanging;
   passes.decode = sizeof(float);
   if (traits.sparse) passes.scattered = netmodel::kScatteredBytes / entry;
   return passes;
+}
+
+double feedback_passes(const Traits& traits) {
+  return kFeed + last_pass(traits) - kReading;
 }
 
 }  // namespace onebit::compress

@@ -152,6 +152,10 @@ device::Buffer<double> add_error_feedback(const device::Device& device, const Se
 /// writes it once more, or if it is sparse only the few elements that are sent.
 netmodel::CodecPasses passes_of(double reads, const Traits& traits);
 
+/// Returns the part of CodecPasses::encode that error feedback takes: adding the error to the input and storing the new
+/// one. Without it, each pass reads the input.
+double feedback_passes(const Traits& traits);
+
 class Channel;
 
 /// A row of the table of codecs: a name, its documentation, and how to make the codec and its channel.

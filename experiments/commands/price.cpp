@@ -15,6 +15,7 @@
 #include "experiments/commands/collective.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/cluster_files.hpp"
+#include "experiments/output/hybrid_output.hpp"
 #include "experiments/output/price_output.hpp"
 #include "experiments/output/ranking_output.hpp"
 #include "experiments/study/prices.hpp"
@@ -102,17 +103,19 @@ class Use {
                   "workers");
     }
     if (!config_.optimizers.empty()) check_ranking();
+    if (!std::isnan(config_.shorter))
+      not_with("--sweep.shorter", {"goal", "target", "sweep.bandwidth", "sweep.nodes", "optimizers"});
     if (!config_.nodes.empty()) not_with("--sweep.nodes", {"goal", "target", "sweep.bandwidth", "sweep.gpus-per-node"});
     if (sweeps) not_with("--sweep.bandwidth", {"goal", "target"});
     if (!sweeps && !config_.widths.empty()) refuse("sweep.gpus-per-node", "leave it out, or give --sweep.bandwidth");
     if (!sweeps && !calibrates && !options_.out.empty())
       refuse("out", "leave it out, or give --sweep.bandwidth or --calibrate");
     if (!options_.arguments.empty()) {
-      not_with("a log", {"step.parameters", "step.warmup-share", "sweep.nodes"});
+      not_with("a log", {"step.parameters", "step.warmup-share", "step.data-ratio", "sweep.nodes"});
       if (!options_.run.settings.empty())
         refuse(options_.run.settings.front().first, "leave it out, because the log has its own options of a run");
     }
-    if ((sweeps || !config_.goal.empty()) && config_.clusters.size() != 1) {
+    if ((sweeps || !config_.goal.empty() || !std::isnan(config_.shorter)) && config_.clusters.size() != 1) {
       throw ConfigError("a sweep or a schedule needs a single cluster", "price", "name it with --cluster NAME");
     }
     check_output(config_.goal);
@@ -194,6 +197,40 @@ int sweep_rates(const Options& options, const PriceConfig& config, const Job& jo
   return kExitDone;
 }
 
+/// Prices one cluster. Returns the price as JSON, and prints it as text unless JSON is requested.
+Json price_and_print(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
+  const analysis::ClusterPrice price = analysis::price_job(job, cluster, config.cost_model);
+  if (!options.json) print_price(price, job, std::cout);
+  if (std::isnan(config.target)) return to_json(price, job);
+  const std::optional<double> target = analysis::seconds_to_target(config.target, job, price);
+  if (!options.json) {
+    std::cout << "held-out loss " << shortest(config.target) << ": "
+              << (target ? "after " + seconds_text(*target) : "never reached") << "\n";
+  }
+  return to_json(price, job).with("target_seconds", target.value_or(PriceConfig::kNotGiven));
+}
+
+/// Finds the rate of a node's network link at which a step is shorter by the requested share, and prints the price
+/// there.
+int find_rate(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
+  if (analysis::is_dense_adam(job))
+    throw ConfigError("--sweep.shorter compares with dense Adam", "optimizer adam", "compress something");
+  const auto rate = analysis::rate_if_shorter(job, cluster, config.cost_model, config.shorter);
+  if (!options.json) {
+    std::cout << "a step is " << percent_text(config.shorter) << " shorter than dense Adam's at "
+              << (rate ? rate_text(*rate) + ", the highest such effective rate" : "no rate")
+              << " of a node's network link" << (rate ? "; there:\n\n" : "\n");
+  }
+  const double found = rate ? rate->value : PriceConfig::kNotGiven;
+  Json json = Json::object({{"shorter", config.shorter}, {"bytes_per_second", found}});
+  if (rate) {
+    const Json price = price_and_print(options, config, job, analysis::with_rate(cluster, *rate));
+    json = json.with("price", price);
+  }
+  if (options.json) std::cout << json.text() << "\n";
+  return kExitDone;
+}
+
 int scale(const Options& options, const PriceConfig& config) {
   if (config.clusters.size() != 1 || config.workload.empty() || !options.arguments.empty())
     throw ConfigError("--sweep.nodes prices one workload on one cluster", "price",
@@ -207,22 +244,9 @@ int scale(const Options& options, const PriceConfig& config) {
   if (options.json) {
     std::cout << to_json(scaling).text() << "\n";
   } else {
-    print_scaling(scaling, plan.run.optimizer.name, std::cout);
+    print_scaling(scaling, method_text(plan.run.optimizer.name, *plan.rules.workload, plan.rules.hybrid), std::cout);
   }
   return kExitDone;
-}
-
-/// Prices one cluster. Returns the price as JSON, and prints it as text unless JSON is requested.
-Json price_and_print(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
-  const analysis::ClusterPrice price = analysis::price_job(job, cluster, config.cost_model);
-  if (!options.json) print_price(price, job, std::cout);
-  if (std::isnan(config.target)) return to_json(price, job);
-  const std::optional<double> target = analysis::seconds_to_target(config.target, job, price);
-  if (!options.json) {
-    std::cout << "held-out loss " << shortest(config.target) << ": "
-              << (target ? "after " + seconds_text(*target) : "never reached") << "\n";
-  }
-  return to_json(price, job).with("target_seconds", target.value_or(PriceConfig::kNotGiven));
 }
 
 /// The runs that are priced: the run of the options, or one for each optimizer of a ranking.
@@ -298,6 +322,7 @@ int price(const Options& options) {
     if (!job || (here > 0 && here != job->workers)) job = job_of(options, config, cluster);
     if (first) warn_of_replay(*job);
     if (!config.sweep.empty()) return sweep_rates(options, config, *job, cluster);
+    if (!std::isnan(config.shorter)) return find_rate(options, config, *job, cluster);
     if (!config.goal.empty()) analysis::write_schedule(*job, cluster, config.cost_model, config.goal);
     if (!options.json && !all.empty()) std::cout << "\n";
     all.push_back(price_and_print(options, config, *job, cluster));

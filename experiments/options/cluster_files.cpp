@@ -177,11 +177,14 @@ Cluster read_cluster(const std::string& path) {
   return cluster;
 }
 
+constexpr Index kMostTables = 1'000'000;
+
 /// A workload as written in a file.
 struct WorkloadFile {
   std::string doc, gpu;
   Index parameters = 0, batch = 0;
   netmodel::Seconds forward, backward, optimizer{std::numeric_limits<double>::quiet_NaN()};
+  netmodel::EmbeddingTables tables;
 };
 
 const std::vector<Option<WorkloadFile>>& workload_options() {
@@ -194,8 +197,35 @@ const std::vector<Option<WorkloadFile>>& workload_options() {
                              parse_seconds),
       quantity<WorkloadFile>("backward", "seconds of a micro-batch's backward pass", ONEBIT_PLACE(backward),
                              parse_seconds),
-      quantity<WorkloadFile>("optimizer", "seconds of an update", ONEBIT_PLACE(optimizer), parse_seconds)};
+      quantity<WorkloadFile>("optimizer", "seconds of an update", ONEBIT_PLACE(optimizer), parse_seconds),
+      between<WorkloadFile>("tables.count", "number of embedding tables", 1, kMostTables, ONEBIT_PLACE(tables.count)),
+      integers<WorkloadFile>("tables.rows", "rows of each table, instead of their number", ONEBIT_PLACE(tables.rows)),
+      between<WorkloadFile>("tables.width", "numbers per row", 1, kMostTables, ONEBIT_PLACE(tables.width)),
+      field<WorkloadFile>("tables.ids", "rows that a sample looks up in a table, on average", ONEBIT_PLACE(tables.ids)),
+      field<WorkloadFile>("tables.bottom-share",
+                          "share of the dense layers, by parameters and time, through which a sample passes before it "
+                          "meets its embeddings",
+                          ONEBIT_PLACE(tables.bottom_share))};
   return table;
+}
+
+/// Completes and checks the embedding tables of a file.
+netmodel::EmbeddingTables tables_of(netmodel::EmbeddingTables tables, const std::string& path) {
+  if (tables.rows.empty() && tables.count == 0 && tables.width == 0) return tables;
+  const auto known = static_cast<Index>(tables.rows.size());
+  if (known > 0 && tables.count > 0 && tables.count != known) {
+    throw ConfigError("the number of tables differs from that of their rows", path + ": tables.count",
+                      "leave one of the two out");
+  }
+  if (known > 0) tables.count = known;
+  const bool sane = tables.count >= 1 && tables.count <= kMostTables && tables.width >= 1 && tables.ids > 0 &&
+                    tables.ids <= 1e6 && tables.bottom_share >= 0 && tables.bottom_share <= 1 &&
+                    std::ranges::all_of(tables.rows, [](Index rows) { return rows >= 1 && rows <= Index{1} << 40; });
+  if (sane) return tables;
+  throw ConfigError(
+      "embedding tables need a count or rows (at least 1 each), a width, ids above 0 and a bottom-share "
+      "from 0 to 1",
+      path + ": [tables]");
 }
 
 /// Whether a name is that of an INI file, not of an entry. Throws ConfigError for another file.
@@ -252,6 +282,7 @@ netmodel::Workload load_workload(const std::string& name) {
   workload.doc = file.doc;
   workload.parameters = file.parameters;
   workload.batches = {{file.gpu, static_cast<double>(file.batch), file.forward, file.backward}};
+  workload.tables = tables_of(file.tables, name);
   if (!std::isnan(file.optimizer.value)) workload.updates = {{file.gpu, file.optimizer}};
   return workload;
 }

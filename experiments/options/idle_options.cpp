@@ -6,6 +6,7 @@
 
 #include "compress/codecs/codec_options.hpp"
 #include "device/base/text.hpp"
+#include "experiments/options/cluster_files.hpp"
 #include "optim/read_options.hpp"
 #include "sim/run/deciding_options.hpp"
 
@@ -83,7 +84,21 @@ constexpr Condition<sim::RunConfig> kConditions[] = {
     {"graphs", [](const auto& run) { return !sim::backend_of(run.device).empty(); }, "devices"},
 };
 
+bool has_tables(const PriceConfig& price) {
+  return !price.workload.empty() && load_workload(price.workload).tables.count > 0;
+}
+
+/// Whether the codec of a boundary reads the share of the values that it sends.
+bool boundary_reads_share(const PriceConfig& price) {
+  const auto options = compress::options_of_codec(price.hybrid.codec);
+  return price.hybrid.codec == "dct-mp" || (options && holds(*options, "k"));
+}
+
 constexpr Condition<PriceConfig> kPriceConditions[] = {
+    {"step.tables step.model-ratio boundary.codec boundary.k boundary.values", has_tables, "workload"},
+    {"boundary.k", boundary_reads_share, "boundary.codec"},
+    {"boundary.values", [](const auto& price) { return price.hybrid.codec == "dct-mp"; }, "boundary.codec"},
+    {"step.bucket", [](const auto& price) { return !has_tables(price); }, "workload"},
     {"step.bucket step.stretch", [](const auto& price) { return price.step.overlap != netmodel::Overlap::none; },
      "step.overlap"},
     {"step.bucket step.stretch",

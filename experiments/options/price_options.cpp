@@ -1,7 +1,9 @@
 #include "experiments/options/price_options.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "analysis/pricing/boundary.hpp"
 #include "experiments/options/cluster_files.hpp"
 #include "experiments/options/option_fields.hpp"
 
@@ -94,6 +96,32 @@ std::vector<Option<PriceConfig>> pricing_options() {
       field<PriceConfig>("step.parameters", "number of parameters; 0: the workload's own", ONEBIT_PLACE(parameters))};
 }
 
+/// Returns the options for workloads with embedding tables.
+std::vector<Option<PriceConfig>> table_options() {
+  using netmodel::TableSplit;
+  return {
+      choice<PriceConfig>("step.tables", "what each GPU holds of the embedding tables: some tables, rows or columns",
+                          ONEBIT_PLACE(hybrid.split),
+                          std::map<std::string, TableSplit>{{"table-wise", TableSplit::table_wise},
+                                                            {"row-wise", TableSplit::row_wise},
+                                                            {"column-wise", TableSplit::column_wise}}),
+      named(field<PriceConfig>("boundary.codec",
+                               "codec of pooled embeddings and their gradients: none, dct-mp, or one of 'onebit list "
+                               "codecs'",
+                               ONEBIT_PLACE(hybrid.codec)),
+            [] { return analysis::boundary_codecs(); }),
+      field<PriceConfig>("boundary.k", "share of the values that dct-mp or a sparse codec sends, below 1",
+                         ONEBIT_PLACE(hybrid.density)),
+      choice<PriceConfig>("boundary.values", "type of the values that dct-mp sends", ONEBIT_PLACE(hybrid.value_bytes),
+                          std::map<std::string, double>{{"fp32", 4}, {"fp16", 2}, {"int8", 1}}),
+      field<PriceConfig>("step.model-ratio",
+                         "what if the exchanges of embedding tables sent this many times fewer bytes, at no cost",
+                         ONEBIT_PLACE(hybrid.model_ratio)),
+      field<PriceConfig>("step.data-ratio",
+                         "what if the exchanges of the optimizer sent this many times fewer bytes, at no cost",
+                         ONEBIT_PLACE(hybrid.data_ratio))};
+}
+
 Option<PriceConfig> collective_option() {
   using netmodel::Collective;
   return choice<PriceConfig>(
@@ -150,6 +178,10 @@ std::vector<Option<PriceConfig>> task_options() {
       integers<PriceConfig>("sweep.gpus-per-node",
                             "--sweep.bandwidth: one curve for each number of GPUs per node, e.g. 1,4,8",
                             ONEBIT_PLACE(widths)),
+      field<PriceConfig>("sweep.shorter",
+                         "find the rate of a node's network link at which a step is this share shorter than dense "
+                         "Adam's, e.g. 0.37",
+                         ONEBIT_PLACE(shorter)),
       integers<PriceConfig>("sweep.nodes", "show weak and strong scaling over numbers of nodes, e.g. 1,2,4,8",
                             ONEBIT_PLACE(nodes))};
 }
@@ -195,6 +227,12 @@ void check(const PriceConfig& config) {
   if (config.parameters < 0 || config.parameters > Index{1} << 40) {
     refuse("step.parameters", "at most 1e12; 0 for the workload's own");
   }
+  if (!(config.hybrid.density > 0 && config.hybrid.density < 1)) refuse("boundary.k", "above 0 and below 1");
+  for (const double ratio : {config.hybrid.model_ratio, config.hybrid.data_ratio}) {
+    if (!(ratio >= 1 && ratio <= 1e9)) refuse("step.model-ratio or .data-ratio", "from 1 to 1e9");
+  }
+  if (!std::isnan(config.shorter) && !(config.shorter > 0 && config.shorter < 1))
+    refuse("sweep.shorter", "a share above 0 and below 1");
   for (const netmodel::Seconds& time : {config.forward, config.backward, config.optimizer}) {
     if (time.value < 0) refuse("step.forward, .backward or .optimizer", "seconds, not negative");
   }
@@ -204,10 +242,10 @@ void check(const PriceConfig& config) {
 }  // namespace
 
 const std::vector<Option<PriceConfig>>& price_options() {
-  static const std::vector<Option<PriceConfig>> table =
-      joined<PriceConfig>({grouped("clusters, workload and step", pricing_options()),
-                           grouped("what else to do", task_options()), grouped("times of a step", time_options()),
-                           grouped("values that replace those of all clusters", replacement_options())});
+  static const std::vector<Option<PriceConfig>> table = joined<PriceConfig>(
+      {grouped("clusters, workload and step", pricing_options()), grouped("embedding tables", table_options()),
+       grouped("what else to do", task_options()), grouped("times of a step", time_options()),
+       grouped("values that replace those of all clusters", replacement_options())});
   return table;
 }
 
@@ -222,6 +260,8 @@ PriceConfig make_price_config(const Settings& settings) {
 
 bool is_for_runs_too(const std::string& name) {
   constexpr std::string_view tasks[] = {"optimizers", "collective", "bytes", "calibrate", "target", "goal"};
+  constexpr std::string_view tables[] = {"step.tables", "step.model-ratio", "step.data-ratio"};  // not in logs
+  if (name.starts_with("boundary.") || std::ranges::find(tables, name) != std::end(tables)) return false;
   return !name.starts_with("sweep.") && std::ranges::find(tasks, name) == std::end(tasks);
 }
 

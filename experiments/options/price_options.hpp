@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "analysis/log/hybrid_rules.hpp"
 #include "experiments/options/options.hpp"
 #include "netmodel/step/step_model.hpp"
 
@@ -18,6 +19,7 @@ struct PriceConfig {
   netmodel::CostModelConfig cost_model;
   netmodel::StepOptions step;  ///< the job sets gradient_bytes if the field below is 0
   double gradient_bytes = 0;
+  analysis::HybridRules hybrid;
   double warmup_share = kNotGiven;  ///< share of the steps before the last stage; default: that of --freeze, else 0.15
   /// Replacements for the workload's values; NaN or 0 if not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
@@ -29,8 +31,9 @@ struct PriceConfig {
   double target = kNotGiven;  ///< held-out loss to reach
   /// Rates of a node's network link, LOW:HIGH:COUNT, that replace the cluster's; empty: no sweep.
   std::string sweep;
-  std::vector<Index> widths;  ///< GPUs per node, one curve each; empty: the cluster's
-  std::vector<Index> nodes;   ///< numbers of nodes for a scaling table; empty: none
+  std::vector<Index> widths;   ///< GPUs per node, one curve each; empty: the cluster's
+  double shorter = kNotGiven;  ///< share by which a step is to be shorter than dense Adam's, at a rate to be found
+  std::vector<Index> nodes;    ///< numbers of nodes for a scaling table; empty: none
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };

@@ -6,6 +6,7 @@
 
 #include "analysis/pictures/plot.hpp"
 #include "device/base/files.hpp"
+#include "experiments/output/hybrid_output.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -88,11 +89,12 @@ Json schedule_json(const Job& job) {
 /// Returns the table of a job's steps on a cluster, a stage per column, dense Adam first.
 Table steps_table(const ClusterPrice& price, const Job& job) {
   std::vector<StagePrice> columns = price.stages;
-  if (job.optimizer != "adam") columns.insert(columns.begin(), price.dense);
+  const bool compares = !analysis::is_dense_adam(job);
+  if (compares) columns.insert(columns.begin(), price.dense);
   std::vector<std::string> header = {"seconds per step"};
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const bool dense = job.optimizer != "adam" && i == 0;
-    header.push_back(dense ? "adam" : job.optimizer + ", " + columns[i].stage);
+    const bool dense = compares && i == 0;
+    header.push_back(dense ? "adam" : method_text(job) + ", " + columns[i].stage);
   }
   Table table(header);
   const auto row = [&](const std::string& name, const auto& text) {
@@ -165,6 +167,7 @@ std::string memory_text(const netmodel::MemoryEstimate& memory) {
   part("optimizer", memory.optimizer);
   part("error feedback", memory.errors);
   part("inputs of the layers", memory.activations);
+  part("embedding tables", memory.tables);
   return "at least " + bytes_text(memory.total().value) + (memory.fits() ? " of " : ", which does not fit in ") +
          bytes_text(memory.capacity.value) + " (" + join(parts, ", ") + ")";
 }
@@ -195,6 +198,12 @@ Json to_json(const ClusterPrice& price, const Job& job) {
                .with("memory_capacity_bytes", price.memory->capacity.value)
                .with("fits", Json::boolean(price.memory->fits()));
   }
+  if (price.hybrid) {
+    json = json.with("tables", std::string(name(job.rules.hybrid.split)))
+               .with("boundary", job.rules.hybrid.codec)
+               .with("hybrid", hybrid_json(*price.hybrid))
+               .with("dense_hybrid", hybrid_json(*price.dense_hybrid));
+  }
   if (price.timeline) json = json.with("run_seconds", price.timeline->at(job.log->summary.steps));
   return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : sim::not_applicable);
 }
@@ -217,10 +226,11 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
       << job.accumulation << "\n\n";
   steps_table(price, job).print(out);
   const netmodel::StepEstimate& last = price.stages.back().step;
+  if (price.hybrid) print_hybrid(price, job, out);
   if (job.schedule) out << "\nschedule: " << schedule_text(job);
   if (price.memory) out << "\nmemory of a GPU: " << memory_text(*price.memory);
   out << "\nbottleneck: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
-  if (job.optimizer == "adam") return;
+  if (analysis::is_dense_adam(job)) return;
   out << "speed-up over dense adam: " << ratio_text(price.speedup);
   if (price.stages.size() > 1) {
     out << " in the last stage; " << ratio_text(price.end_to_end_speedup) << " for a whole run, with "
@@ -232,7 +242,7 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
 
 void print_curves(const std::vector<SpeedupCurve>& curves, const Job& job, const std::string& cluster,
                   std::ostream& out) {
-  out << "speed-up of " << job.optimizer << " over dense Adam, " << job.name << ", " << job.workers << " GPUs, "
+  out << "speed-up of " << method_text(job) << " over dense Adam, " << job.name << ", " << job.workers << " GPUs, "
       << cluster << " at other rates\n\n";
   std::vector<std::string> header = {"network link of a node"}, even = {"break-even"};
   for (const SpeedupCurve& curve : curves) {
@@ -266,7 +276,7 @@ std::vector<std::string> write_curves(const std::vector<SpeedupCurve>& curves, c
   const std::string table = folder + "/speedup.csv";
   std::ostringstream file;
   file << "gpus_per_node,bytes_per_second,speedup\n";
-  analysis::Plot plot{.title = "Speed-up of " + job.optimizer + " over Adam, " + job.name + ", " +
+  analysis::Plot plot{.title = "Speed-up of " + method_text(job) + " over Adam, " + job.name + ", " +
                                std::to_string(job.workers) + " GPUs",
                       .x_label = "effective rate of a node's network link",
                       .y_label = "steps per second / those of dense Adam",

@@ -25,8 +25,11 @@ Prices prices_of(const PriceConfig& config) {
 }
 
 analysis::PriceRules rules_of(const PriceConfig& config, double gradient_bytes) {
-  analysis::PriceRules rules{
-      .forward = config.forward, .backward = config.backward, .optimizer = config.optimizer, .step = config.step};
+  analysis::PriceRules rules{.forward = config.forward,
+                             .backward = config.backward,
+                             .optimizer = config.optimizer,
+                             .step = config.step,
+                             .hybrid = config.hybrid};
   if (!config.workload.empty()) rules.workload = load_workload(config.workload);
   rules.step.gradient_bytes = config.gradient_bytes > 0 ? config.gradient_bytes : gradient_bytes;
   return rules;

@@ -282,6 +282,7 @@ class Formulas {
 
 Estimate ClosedForm::cost(const Plan& plan, const Fabric& fabric) const {
   if (!fabric.symmetric()) refuse(plan.request, "the nodes differ, or do not hold the ranks in order");
+  if (!plan.request.blocks.empty()) refuse(plan.request, "its blocks differ in size");
   if (fabric.leaves() > 0) refuse(plan.request, "the uplinks of leaf switches limit the network");
   return Formulas(plan.request, fabric).estimate();
 }

@@ -18,11 +18,28 @@ Phases ring_all_gather(const Request& r, const Fabric& fabric) {
   return {round_ring(r, fabric, r.scope, r.payload)};
 }
 
+/// Makes a phase's flows those of unequal blocks, to the ranks that are from `first` to `last` places further.
+void send_blocks(const Request& r, Index first, Index last, Phase& phase) {
+  phase.pattern = Pattern::list;
+  phase.list = [blocks = r.blocks, by_receiver = r.by_receiver, first, last](const Fabric& f, const FlowVisit& visit) {
+    const Index n = f.ranks();
+    for (Index from = 0; from < n; ++from) {
+      for (Index shift = first; shift <= last; ++shift) {
+        const Index to = (from + shift) % n;
+        visit(f.slot(from), f.slot(to), blocks[static_cast<std::size_t>(by_receiver ? to : from)]);
+      }
+    }
+  };
+}
+
 Phases pairwise(const Request& r, const Fabric& fabric) {
   Phase round = step(r, fabric, r.scope);
   round.bytes = share(r, fabric);
   Phases phases;
-  for (round.shift = 1; round.shift < members(fabric, r.scope); ++round.shift) phases.push_back(round);
+  for (round.shift = 1; round.shift < members(fabric, r.scope); ++round.shift) {
+    phases.push_back(round);
+    if (!r.blocks.empty()) send_blocks(r, round.shift, round.shift, phases.back());
+  }
   return phases;
 }
 
@@ -34,7 +51,9 @@ Phases all_at_once(const Request& r, const Fabric& fabric, Bytes bytes) {
 }
 
 Phases burst(const Request& r, const Fabric& fabric) {
-  return all_at_once(r, fabric, share(r, fabric));
+  Phases phases = all_at_once(r, fabric, share(r, fabric));
+  if (!r.blocks.empty()) send_blocks(r, 1, fabric.ranks() - 1, phases.front());
+  return phases;
 }
 
 Phases direct_all_gather(const Request& r, const Fabric& fabric) {
@@ -152,6 +171,9 @@ Plan plan(const Request& request, const Fabric& fabric) {
   if (request.scope != Scope::all && !found->scoped) {
     throw ConfigError("the " + std::string(name(request.algorithm)) + " algorithm works only among all ranks", "");
   }
+  const bool fits = request.collective == Collective::all_to_all && request.scope == Scope::all &&
+                    static_cast<Index>(request.blocks.size()) == fabric.ranks();
+  if (!request.blocks.empty() && !fits) throw ConfigError("blocks of different sizes do not fit this exchange", "");
   if (members(fabric, request.scope) == 1) return {request, {}};  // nothing crosses a wire
   const CallCosts call = call_costs(request, fabric);
   Plan plan{request, found->phases(request, fabric)};

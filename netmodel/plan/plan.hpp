@@ -72,6 +72,11 @@ struct Request {
   Algorithm algorithm = Algorithm::ring;
   Bytes payload;  ///< payload of a rank, as in Traffic
   Protocol protocol = Protocol::simple;
+  /// All-to-all among all ranks with blocks of different sizes: the block that each rank sends to every other one or,
+  /// with by_receiver, gets from every other one. The payload is then that of the busiest rank. Empty: payload / N
+  /// each.
+  std::vector<Bytes> blocks = {};
+  bool by_receiver = false;
 };
 
 struct Plan {

@@ -26,16 +26,6 @@ double expected_maximum(Index count) {
   return sum;
 }
 
-/// Returns the factor by which the slowest GPU is slower than a typical one.
-double slowdown(const Fabric& fabric) {
-  const Cluster& cluster = fabric.cluster();
-  double most = 1;
-  for (const NodeFactor& straggler : cluster.stragglers) {
-    if (straggler.node < fabric.nodes()) most = std::max(most, straggler.factor);
-  }
-  return cluster.jitter == 0 ? most : most * (1 + cluster.jitter * expected_maximum(fabric.ranks()));
-}
-
 bool is_mean(const Traffic& traffic) {
   return traffic.collective == Collective::all_reduce && traffic.type == WireType::fp32;
 }
@@ -123,11 +113,6 @@ Seconds codec_time(const StepTraffic& step, const ComputeTimes& compute, const F
                       "use fused, or codec sign-l2");
   }
   return Bytes(share * step.passes.released * as_double(step.compressed)) / fabric.gpu().memory;
-}
-
-bool overlaps_backward(const Fabric& fabric, const StepOptions& options) {
-  if (options.overlap == Overlap::cluster) return fabric.cluster().overlaps;
-  return options.overlap == Overlap::buckets;
 }
 
 Bytes payload_of(const StepTraffic& step, const Traffic& traffic, const StepOptions& options) {
@@ -301,6 +286,33 @@ std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, c
         plan(request_of(each.collective, payload, choose(each.collective, payload, fabric, model)), fabric));
   }
   return plans;
+}
+
+double slowdown(const Fabric& fabric) {
+  const Cluster& cluster = fabric.cluster();
+  double most = 1;
+  for (const NodeFactor& straggler : cluster.stragglers) {
+    if (straggler.node < fabric.nodes()) most = std::max(most, straggler.factor);
+  }
+  return cluster.jitter == 0 ? most : most * (1 + cluster.jitter * expected_maximum(fabric.ranks()));
+}
+
+bool overlaps_backward(const Fabric& fabric, const StepOptions& options) {
+  if (options.overlap == Overlap::cluster) return fabric.cluster().overlaps;
+  return options.overlap == Overlap::buckets;
+}
+
+Bytes dense_gradients(const StepTraffic& traffic, const StepOptions& options) {
+  Bytes sum;
+  for (const Traffic& each : traffic.exchanges) {
+    if (carries_gradients(traffic, each)) sum += payload_of(traffic, each, options);
+  }
+  return sum;
+}
+
+StepTraffic without_dense_gradients(StepTraffic traffic) {
+  std::erase_if(traffic.exchanges, [&](const Traffic& each) { return carries_gradients(traffic, each); });
+  return traffic;
 }
 
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,

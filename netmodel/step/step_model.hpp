@@ -74,6 +74,18 @@ struct StepEstimate {
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
                            const CostModel& model, const StepOptions& options);
 
+/// Returns the factor by which the slowest GPU is slower than a typical one: see estimate_step.
+double slowdown(const Fabric& fabric);
+
+/// Whether exchanges may overlap with the backward pass.
+bool overlaps_backward(const Fabric& fabric, const StepOptions& options);
+
+/// Returns the bytes of a step's dense gradients, which may be sent during the backward pass; 0: it sends none.
+Bytes dense_gradients(const StepTraffic& traffic, const StepOptions& options);
+
+/// Returns the step without its dense gradients.
+StepTraffic without_dense_gradients(StepTraffic traffic);
+
 /// Returns the plans of a step's exchanges, fused as estimate_step fuses them, in order. Gradients are not split into
 /// buckets. Throws ConfigError for gradients of a sharded step.
 std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, const CostModel& model,

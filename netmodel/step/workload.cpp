@@ -6,6 +6,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "netmodel/step/recommenders.hpp"
 
 namespace onebit::netmodel {
 namespace {
@@ -176,8 +177,10 @@ static std::vector<Workload> language_workloads() {
 
 std::span<const Workload> workloads() {
   static const std::vector<Workload> table = [] {
-    std::vector<Workload> all = paper_workloads(), language = language_workloads();
-    all.insert(all.end() - 1, std::make_move_iterator(language.begin()), std::make_move_iterator(language.end()));
+    std::vector<Workload> all = paper_workloads();
+    for (std::vector<Workload> more : {language_workloads(), recommender_workloads()}) {
+      all.insert(all.end() - 1, std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
     for (Workload& workload : all) {
       if (!workload.tensors.empty()) workload.parameters = total_size(workload.tensors);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "netmodel/cluster/cluster.hpp"
+#include "netmodel/step/tables.hpp"
 #include "netmodel/step/tensor_shapes.hpp"
 
 namespace onebit::netmodel {
@@ -35,6 +36,7 @@ struct Workload {
   /// Inputs of all layers for one sample in 2 bytes per element, which a step keeps even if it recomputes everything
   /// else; 0: not known.
   Bytes activations = {};
+  EmbeddingTables tables = {};  ///< its embedding tables, which are not among `parameters`
 };
 
 /// Compute times of a step: those of all its micro-batches, and of one update.

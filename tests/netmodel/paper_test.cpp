@@ -283,7 +283,8 @@ TEST_CASE("tensors of a workload add up to the published number of parameters") 
       {"gpt2-medium", 354'823'168},     {"gpt2-large", 774'030'080},    {"gpt2-xl", 1'557'611'200},
       {"qwen2.5-1.5b", 1'543'714'304},  {"llama2-7b", 6'738'415'616},   {"mistral-7b", 7'241'732'096},
       {"qwen2.5-7b", 7'615'616'512},    {"llama3-8b", 8'030'261'248},   {"llama2-13b", 13'015'864'320},
-      {"gpt-neox-20b", 20'554'567'680}, {"llama2-70b", 68'976'648'192}, {"llama3-70b", 70'553'706'496}};
+      {"gpt-neox-20b", 20'554'567'680}, {"llama2-70b", 68'976'648'192}, {"llama3-70b", 70'553'706'496},
+      {"dlrm-kaggle", 475'985},         {"dlrm-terabyte", 762'177},     {"dlrm-mlperf", 2'368'897}};
   for (const auto& [name, parameters] : published) {
     const Workload& workload = find_workload(name);
     CAPTURE(name);

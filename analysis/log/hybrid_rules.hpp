@@ -1,0 +1,24 @@
+#pragma once
+// How a step with embedding tables is priced.
+
+#include <string>
+
+#include "netmodel/step/tables.hpp"
+
+namespace onebit::analysis {
+
+/// Name of the codec of a boundary without one.
+inline constexpr const char* kNoCodec = "none";
+
+struct HybridRules {
+  netmodel::TableSplit split = netmodel::TableSplit::table_wise;
+  /// Codec of pooled embeddings and their gradients: none (float32), dct-mp (DCT's thresholding for model parallelism:
+  /// gradients travel for the sent values only, without indices), or one of compress::codecs().
+  std::string codec = kNoCodec;
+  double density = 0.05;   ///< dct-mp and sparse codecs: share of the values that are sent
+  double value_bytes = 4;  ///< dct-mp: bytes of a value
+  /// What if the exchanges of the tables, or the optimizer's, sent this many times fewer bytes, at no cost?
+  double model_ratio = 1, data_ratio = 1;
+};
+
+}  // namespace onebit::analysis

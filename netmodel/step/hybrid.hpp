@@ -1,0 +1,51 @@
+#pragma once
+// A step of hybrid-parallel training: embedding tables are split over the GPUs, dense layers are data-parallel.
+//
+// Every GPU trains `batch` samples. It sends their indices to the GPUs that hold the rows. Those pool their part of the
+// tables for the samples of all GPUs, and send the sums back. The gradients of the sums take the same way in reverse,
+// and those of the dense layers are averaged as in step_model.hpp. What is not overlapped otherwise, two things are:
+// the pooled embeddings travel during the forward pass of the bottom layers, their gradients during its backward pass.
+
+#include "netmodel/step/step_model.hpp"
+#include "netmodel/step/streams.hpp"
+#include "netmodel/step/tables.hpp"
+
+namespace onebit::netmodel {
+
+/// How pooled embeddings and their gradients travel, per number.
+struct Boundary {
+  double forward = sizeof(float), backward = sizeof(float);  ///< bytes on the wire
+  /// Bytes of memory that the codec's kernels touch: on the way forward, and on the way back.
+  double encode = 0, decode = 0, encode_back = 0, decode_back = 0;
+  /// Whether GPUs send different numbers of one sample's sums, so that each gets gradients of its own numbers only.
+  bool masked = false;
+
+  bool compresses() const { return encode > 0; }
+};
+
+struct HybridWork {
+  EmbeddingTables tables;
+  TableSplit split = TableSplit::table_wise;
+  Index batch = 1;  ///< samples of a GPU
+  Boundary boundary = {};
+};
+
+struct HybridEstimate {
+  StepEstimate step;          ///< its parts contain those of the tables: pooling is forward, sparse updates are updates
+  std::vector<Stage> stages;  ///< without what the overlap costs (StepOptions::stretch), by which the step is longer
+  Seconds model_parallel, data_parallel;  ///< time during which the GPU waits for these exchanges
+  Bytes pooled;                           ///< embeddings that all GPUs together send forward, own samples left out
+  Bytes most_pooled;                      ///< part of them that the busiest GPU sends
+  double imbalance = 1;                   ///< largest share of the tables relative to the mean
+};
+
+/// Throws ConfigError if the tables cannot be split over the GPUs (shares_of), or if the step is sharded.
+void check(const HybridWork& work, Index gpus, const StepOptions& options);
+
+/// Prices a step of one micro-batch. `compute` are the times of the dense layers, `traffic` are their exchanges. Dense
+/// gradients are averaged all at once after the backward pass or, if that is faster and they may overlap, first those
+/// of the top layers and then those of the bottom layers (DLRM wraps each of both in a DDP). Throws what check throws.
+HybridEstimate estimate_hybrid(const HybridWork& work, const ComputeTimes& compute, const StepTraffic& traffic,
+                               const Fabric& fabric, const CostModel& model, const StepOptions& options);
+
+}  // namespace onebit::netmodel

@@ -1,0 +1,33 @@
+#pragma once
+// Recommendation models (DLRM, Naumov et al. 2019) as workloads: dense layers, and embedding tables.
+
+#include <span>
+#include <vector>
+
+#include "netmodel/step/workload.hpp"
+
+namespace onebit::netmodel {
+
+/// Shape of a DLRM with the dot interaction. Of its F = tables + 1 features, the top layers get the first as it is, and
+/// the dot products of all pairs.
+struct DlrmShape {
+  std::vector<Index> bottom;  ///< widths: inputs of the model, outputs of the bottom layers; the last is a row's
+  std::vector<Index> top;     ///< outputs of the top layers
+  std::vector<Index> rows;    ///< rows of each table
+
+  Index width() const { return bottom.back(); }
+  Index top_inputs() const;
+  Index bottom_parameters() const;
+  std::vector<TensorShape> tensors() const;  ///< of the dense layers
+  Index parameters() const;                  ///< of the dense layers
+};
+
+/// The three shapes of the reference code: Criteo Kaggle, Criteo Terabyte, and MLPerf.
+DlrmShape dlrm_kaggle();
+DlrmShape dlrm_terabyte();
+DlrmShape dlrm_mlperf();
+
+/// The workloads of these shapes.
+std::vector<Workload> recommender_workloads();
+
+}  // namespace onebit::netmodel
