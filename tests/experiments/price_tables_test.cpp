@@ -74,6 +74,26 @@ TEST_CASE("price: the rate at which a step with tables is 37% shorter") {
   check_refused(dlrm({"--sweep.shorter", "1.37"}), "sweep.shorter", "below 1");
 }
 
+TEST_CASE("price: the rates of docs/recommenders-price.md, at which a step is 37% shorter") {
+  struct Row {
+    std::string batch;
+    double counted, honest;  // Gb/s
+  };
+  for (const Row& row : {Row{"256", 27.9, 23.5}, Row{"2048", 105.4, 95.0}, Row{"8192", 283, 233}}) {
+    const auto rate = [&](const Arguments& saving) {
+      const Outcome run =
+          run_onebit(Folder(), joined({"price", "--workload", "dlrm-mlperf", "--batch", row.batch, "--workers", "8",
+                                       "--cluster", "ib100", "--sweep.shorter", "0.37", "--json"},
+                                      saving));
+      return 8e-9 * number_in(run.out, "bytes_per_second");
+    };
+    CAPTURE(row.batch);
+    CHECK(rate({"--step.model-ratio", "20", "--step.data-ratio", "100"}) == Approx(row.counted).epsilon(0.003));
+    CHECK(rate({"--boundary.codec", "dct-mp", "--boundary.k", "0.05", "--optimizer", "ef-sgd", "--codec", "top-k",
+                "--codec.k", "0.01"}) == Approx(row.honest).epsilon(0.003));
+  }
+}
+
 TEST_CASE("price: a workload's file may have tables") {
   const Folder folder;
   const std::string dense = "parameters = 1000000\nbatch = 1000\nforward = 1ms\nbackward = 2ms\n[tables]\n";
