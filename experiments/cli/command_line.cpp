@@ -236,10 +236,10 @@ class Parser {
       result_.own.emplace_back(name, own->is_flag && value.empty() ? "true" : value);
     } else if (name == "ranks") {
       result_.ranks = parse_integer(name, value);
+    } else if (accepts_as_price(name, command_)) {
+      result_.input.price.emplace_back(name, value);
     } else if (find_option(run_options(), name) != nullptr) {
       result_.input.run.settings.emplace_back(name, value);
-    } else if (find_option(price_options(), name) != nullptr) {
-      result_.input.price.emplace_back(name, value);
     }
   }
 

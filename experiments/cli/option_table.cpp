@@ -124,7 +124,10 @@ const std::vector<OwnOption>& parser_options() {
 bool is_accepted(const std::string& name, const Command& command) {
   if (find_option(command.own, name) != nullptr) return true;
   if (find_option(parser_options(), name) != nullptr) return accepts_of_parser(name, command.accepts);
-  if (find_option(run_options(), name) != nullptr) return command.accepts.run;
+  return accepts_as_price(name, command) || (command.accepts.run && find_option(run_options(), name) != nullptr);
+}
+
+bool accepts_as_price(const std::string& name, const Command& command) {
   return find_option(price_options(), name) != nullptr && accepts_price(name, command.accepts);
 }
 

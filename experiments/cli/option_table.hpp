@@ -27,6 +27,10 @@ const std::vector<OwnOption>& parser_options();
 /// Returns whether a command accepts the option with this name, also where it has no effect.
 bool is_accepted(const std::string& name, const Command& command);
 
+/// Returns whether the command takes this option for prices. A name may also be an option of runs; the command then
+/// takes it for prices only.
+bool accepts_as_price(const std::string& name, const Command& command);
+
 /// Returns the options that can have an effect on a command, in the order of the help: its own and the parser's,
 /// pricing options, options of a run. Their `value` is the default to show.
 std::vector<OwnOption> options_of(const Command& command);
