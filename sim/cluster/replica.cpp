@@ -18,6 +18,37 @@ bool all_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
+/// Finds the first numbers of a state that are not finite, and the largest of those that are.
+class StateCheck final : public device::StateVisitor {
+ public:
+  explicit StateCheck(const device::Shard& shard) : StateVisitor(shard) {}
+  bool loads() const override { return false; }
+  const std::string& bad() const { return bad_; }
+  float largest() const { return largest_; }
+  const std::string& place_of_largest() const { return place_; }
+
+ private:
+  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces, Index,
+              Held) override {
+    if (elements.type != device::ElementType::float32) return;
+    for (const device::Piece& piece : pieces) {
+      std::vector<float> values(static_cast<std::size_t>(piece.count));
+      elements.download(values.data(), piece.first, piece.count);
+      if (bad_.empty() && !all_finite(values)) bad_ = path;
+      for (const float value : values) {
+        if (!(std::fabs(value) > largest_)) continue;
+        largest_ = std::fabs(value);
+        place_ = path;
+      }
+    }
+  }
+  void host(const std::string&, std::vector<double>&) override {}
+  void host(const std::string&, std::vector<Index>&) override {}
+
+  std::string bad_, place_;
+  float largest_ = 0;
+};
+
 }  // namespace
 
 void Replica::draw(const DataSource& data, Index step, Range workers, Index examples_each, Index first_draw,
@@ -78,6 +109,9 @@ std::string Replica::bad_tensor(bool with_gradients) const {
 std::string Replica::first_bad_tensor(bool with_gradients) const {
   const std::string bad = bad_tensor(with_gradients);
   if (!bad.empty()) return bad;
+  StateCheck state(shard);
+  model->visit_state(state);
+  if (!state.bad().empty()) return "weights are finite, but not the model's state " + state.bad();
   const std::vector<float> weight_values = weights.to_host();
   const std::vector<Range> ranges = compress::ranges_of(model->tensors());
   const auto parameters = static_cast<std::size_t>(model->parameters());
@@ -91,6 +125,10 @@ std::string Replica::first_bad_tensor(bool with_gradients) const {
   const auto worst =
       std::max_element(ranges.begin(), ranges.end(), [&](Range a, Range b) { return largest(a) < largest(b); });
   const compress::Tensor& tensor = model->tensors()[static_cast<std::size_t>(worst - ranges.begin())];
+  if (state.largest() > largest(*worst)) {
+    return "weights are finite, the largest number of the model's state is " +
+           shortest(static_cast<double>(state.largest())) + " (" + state.place_of_largest() + ")";
+  }
   return std::string(with_gradients ? "weights and gradients" : "weights") + " are finite, the largest weight is " +
          shortest(static_cast<double>(largest(*worst))) + " (tensor " + tensor.name + ")";
 }

@@ -124,6 +124,16 @@ TEST_CASE("hybrid: evaluations have an AUC, with and without the boundary's code
   }
 }
 
+TEST_CASE("hybrid: a divergence of the tables is named", "[hybrid]") {
+  const Folder folder;
+  RunConfig config = dlrm_config();
+  config.model.tables.lr = 1e30;
+  const Ended ended = run(config, folder / "run.h5", Existing::refuse);
+  CHECK(ended.result.status == RunStatus::diverged);
+  CHECK_THAT(ended.result.reason,
+             Catch::Contains("weights are finite, but not the model's state 0/embeddings/0/tables"));
+}
+
 TEST_CASE("hybrid: what covers shared weights only is refused", "[hybrid]") {
   RunConfig config = dlrm_config();
   config.probe.every = 2;

@@ -1,6 +1,7 @@
 #include "sim/layers/recommender/embedding_bags.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
@@ -91,6 +92,9 @@ void EmbeddingBags::end_step(const StepEnd& end) {
   Index examples = 0;
   for (std::size_t p = 0; p < used_; ++p) examples += parts_[p].workers * parts_[p].batch;
   const Index draws = examples / end.shard.own().count, all = end.shard.workers() * draws;
+  if (all > std::numeric_limits<std::int32_t>::max()) {
+    throw ConfigError("a step has too many examples for tables", std::to_string(all), "at most 2^31 - 1");
+  }
   grow(deltas_, device_, all * outputs());
   grow(bags_, device_, all * slots_);
   place_parts(draws);
