@@ -127,11 +127,16 @@ TEST_CASE("hybrid: evaluations have an AUC, with and without the boundary's code
 TEST_CASE("hybrid: a divergence of the tables is named", "[hybrid]") {
   const Folder folder;
   RunConfig config = dlrm_config();
-  config.model.tables.lr = 1e30;
-  const Ended ended = run(config, folder / "run.h5", Existing::refuse);
-  CHECK(ended.result.status == RunStatus::diverged);
-  CHECK_THAT(ended.result.reason,
+  const auto reason = [&](double lr, const std::string& name) {
+    config.model.tables.lr = lr;
+    const Ended ended = run(config, folder / name, Existing::refuse);
+    CHECK(ended.result.status == RunStatus::diverged);
+    return ended.result.reason;
+  };
+  CHECK_THAT(reason(1e39, "a.h5"),
              Catch::Contains("weights are finite, but not the model's state 0/embeddings/0/tables"));
+  CHECK_THAT(reason(1e30, "b.h5"), Catch::Contains("weights are finite, the largest number of the model's state is ") &&
+                                       Catch::Contains(" (0/embeddings/0/tables)"));
 }
 
 TEST_CASE("hybrid: what covers shared weights only is refused", "[hybrid]") {
