@@ -57,6 +57,13 @@ SendingColumns SendingColumns::one(Index columns) {
   return result;
 }
 
+SendingColumns SendingColumns::everyone(Index workers, Index columns) {
+  SendingColumns result{.senders = workers, .to_all = true};
+  for (Index c = 0; c < workers * columns; ++c)
+    result.columns.push_back({c / columns, c % columns, columns, c / columns * columns});
+  return result;
+}
+
 Boundary::Boundary(SendingColumns columns, Index workers, const BoundaryConfig& config)
     : Layer(std::ssize(columns.columns), std::ssize(columns.columns)),
       columns_(std::move(columns)),
@@ -204,7 +211,7 @@ void Boundary::forward(const Pass& pass, const float* input, float* output) {
 void Boundary::backward(const Pass& pass, const float*, const float*, float* output_delta, float* input_delta) {
   const Index count = pass.examples() * inputs();
   double bytes = 0;
-  if (codec_ == nullptr || config_.backward == "dense") {
+  if (codec_ == nullptr || config_.backward == "dense" || (columns_.to_all && config_.backward == "codec")) {
     for_each(pass.device, count, CopyKernel{output_delta, input_delta});
     bytes = 4 * elements_crossing(pass);
   } else if (config_.backward == "mask") {
@@ -242,6 +249,19 @@ void Boundary::append(const Way& way, double bytes, netmodel::TrafficList& traff
                      .payload_bytes = static_cast<Index>(std::ceil(payload))});
 }
 
+/// Records that every worker has contributed its columns of all examples.
+void Boundary::append_to_all(double bytes, netmodel::TrafficList& traffic) const {
+  if (workers_ == 1) return;
+  const bool encoded = codec_ != nullptr && config_.forward == "codec";
+  const auto collective = encoded ? netmodel::Collective::all_gather : netmodel::Collective::all_reduce;
+  traffic.push_back({.collective = collective,
+                     .direction = encoded ? netmodel::Direction::up : netmodel::Direction::both,
+                     .type = encoded ? netmodel::WireType::packed : netmodel::WireType::fp32,
+                     .group_size = workers_,
+                     .messages = messages_sent(collective, workers_),
+                     .payload_bytes = static_cast<Index>(std::ceil(bytes / static_cast<double>(workers_)))});
+}
+
 void Boundary::end_step(const StepEnd& end) {
   const std::vector<double> own = {up_.bytes, down_.bytes};
   const std::vector<double> all = end.shard.communicator->all_gather(own);
@@ -250,6 +270,10 @@ void Boundary::end_step(const StepEnd& end) {
   for (std::size_t i = 0; i < all.size(); i += 2) {
     up += all[i];
     down += all[i + 1];
+  }
+  if (columns_.to_all) {
+    end.traffic.clear();
+    return append_to_all(up, end.traffic);
   }
   append(up_, up, end.traffic);
   append(down_, down, end.traffic);
