@@ -20,8 +20,9 @@ void require_one_of(const std::string& option, const std::string& value, std::in
   throw ConfigError("unknown value", option + " " + value, hint);
 }
 
-/// Replaces `dct-mp` by what it stands for.
-BoundaryConfig resolved(BoundaryConfig config) {
+/// Replaces `dct-mp` by what it stands for. nothing_returns: whether gradients need not cross.
+BoundaryConfig resolved(BoundaryConfig config, bool nothing_returns) {
+  if (nothing_returns && config.backward == "codec") config.backward = "dense";
   if (config.codec.name != "dct-mp") return config;
   config.codec.name = "dct";
   if (config.backward == "codec") config.backward = "mask";
@@ -68,13 +69,13 @@ Boundary::Boundary(SendingColumns columns, Index workers, const BoundaryConfig& 
     : Layer(std::ssize(columns.columns), std::ssize(columns.columns)),
       columns_(std::move(columns)),
       workers_(workers),
-      config_(resolved(config)),
+      config_(resolved(config, columns_.to_all)),
       by_neuron_(config.scope == "neuron"),
       by_sample_(config.scope == "sample") {
   require_one_of("boundary.scope", config.scope, {"batch", "sample", "neuron"});
   require_one_of("boundary.forward", config.forward, {"codec", "dense"});
   require_one_of("boundary.backward", config.backward, {"codec", "mask", "dense"});
-  codec_ = codec_of(config_);
+  codec_ = columns_.to_all && workers == 1 ? nullptr : codec_of(config_);
 }
 
 /// Adds the segments of a sender of `width` columns: one, or one for each example or column.
@@ -211,7 +212,7 @@ void Boundary::forward(const Pass& pass, const float* input, float* output) {
 void Boundary::backward(const Pass& pass, const float*, const float*, float* output_delta, float* input_delta) {
   const Index count = pass.examples() * inputs();
   double bytes = 0;
-  if (codec_ == nullptr || config_.backward == "dense" || (columns_.to_all && config_.backward == "codec")) {
+  if (codec_ == nullptr || config_.backward == "dense") {
     for_each(pass.device, count, CopyKernel{output_delta, input_delta});
     bytes = 4 * elements_crossing(pass);
   } else if (config_.backward == "mask") {
