@@ -355,6 +355,7 @@ TEST_CASE("DES has the same bits for any threads, devices and groups", "[sim][de
       config.model = field_model(name, 1);
       config.model.boundary.codec.name = codec;
       config.model.boundary.codec.k = 0.3;
+      if (codec == "int8") config.model.precision = device::Precision::bf16;
       config.model.tables.optimizer = codec == "fp32" ? "sgd" : "adagrad";
       config.optimizer.name = "adam";
       config.optimizer.lr = 0.02;
