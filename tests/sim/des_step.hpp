@@ -121,7 +121,7 @@ class FieldSteps {
     data_.read(sim::DataSource::Split::train, kExamples * step, kExamples, batch);
     batch.workers = config_.workers;
     batch.batch = kExamples / config_.workers;
-    batch.place.step = step;
+    batch.place = {.step = step};
     const sim::GradientPass pass = model_->gradients({weights.data(), 0}, batch, {rows.data(), model_->parameters()});
     double loss = 0;
     for (const double each : pass.losses()) loss += each / static_cast<double>(config_.workers);

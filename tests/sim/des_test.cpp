@@ -155,6 +155,8 @@ TEST_CASE("any number of workers trains the same model", "[sim][des]") {
         FieldSteps whole(device_of("cpu"), config);
         config.workers = workers;
         FieldSteps split(device_of("cpu"), config);
+        whole.spread();
+        split.spread();
         const std::vector<float> before = whole.tables();
         for (Index step = 1; step <= 10; ++step) {
           CAPTURE(name, optimizer, workers, step);
@@ -164,7 +166,8 @@ TEST_CASE("any number of workers trains the same model", "[sim][des]") {
           CHECK(relative_error(split.weights(), {w.begin(), w.end()}) < 1e-5);
           CHECK(relative_error(split.tables(), {t.begin(), t.end()}) < 1e-5);
         }
-        CHECK(relative_error(before, {whole.tables().begin(), whole.tables().end()}) > 0.1);
+        const std::vector<float> after = whole.tables();
+        CHECK(relative_error(before, {after.begin(), after.end()}) > 0.05);
       }
     }
   }
@@ -207,7 +210,7 @@ TEST_CASE("the bytes that DES saves are what a formula says", "[sim][des]") {
   // 100 fields without repeated rows, k = 8. The saving approaches 1 - (k + 2) / ((k + 1) 100) as workers are added.
   ModelConfig config = field_model("des-fm", 30);
   config.embedding = 8;
-  FieldSteps many(device_of("cpu"), config, std::vector<Index>(100, 100003));
+  FieldSteps many(device_of("cpu"), config, std::vector<Index>(100, 7919));
   many.step(1, 0.1);
   const Index distinct = many.distinct(1);
   CHECK(distinct > 2700);  // some bags are empty
@@ -240,7 +243,7 @@ TEST_CASE("sums can cross through a codec, and every worker gets the same", "[si
   const Pass pass{.device = device, .weights = {}, .workers = 2, .batch = 2, .training = true, .exchange_step = 1};
   layer.forward(pass, x.data(), y.data());
   layer.backward(pass, x.data(), y.data(), dy.data(), dx.data());
-  CHECK(y.to_host() == std::vector<float>{0, 0, 0, -8, 0, 6, -7, 0, 9, 0, 0, 0, 0, 0, 0, 7});
+  CHECK(y.to_host() == std::vector<float>{0, 0, 0, -8, 0, 6, 0, 0, 9, 0, 0, 0, 0, 0, 0, 7});
   CHECK(dx.to_host() == std::vector<float>(16, 1.0f));
   netmodel::TrafficList traffic = {{.group_size = 2, .payload_bytes = 100}};
   const device::Shard shard = device::whole(device, 2);
