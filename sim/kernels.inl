@@ -9,6 +9,7 @@
 #include "sim/layers/sequence/layer_norm_kernels.hpp"
 #include "sim/layers/margin_kernels.hpp"
 #include "sim/layers/recommender/bag_kernels.hpp"
+#include "sim/layers/recommender/factorization_kernels.hpp"
 #include "sim/layers/recommender/interaction_kernels.hpp"
 #include "sim/layers/image/norm_kernels.hpp"
 #include "sim/models/penalty.hpp"
@@ -22,7 +23,9 @@ ONEBIT_FOR_EACH(onebit::sim::AddKernel);
 ONEBIT_FOR_EACH(onebit::sim::AlongKernel);
 ONEBIT_FOR_EACH(onebit::sim::CopyBagsKernel);
 ONEBIT_FOR_EACH(onebit::sim::CopyKernel);
+ONEBIT_FOR_EACH(onebit::sim::DrawNormalTableKernel);
 ONEBIT_FOR_EACH(onebit::sim::DrawTableKernel);
+ONEBIT_FOR_EACH(onebit::sim::FactorizationKernel);
 ONEBIT_FOR_EACH(onebit::sim::MarginDeltaKernel);
 ONEBIT_FOR_EACH(onebit::sim::MarginLogitsKernel);
 ONEBIT_FOR_EACH(onebit::sim::MaskKernel);
@@ -43,9 +46,13 @@ ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Relu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::ByteExamplesKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::CopyColumnsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::DropoutKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::FactorizationDeltaKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::FieldDeltaKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::FieldSumsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::FloatExamplesKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::LowerTriangleKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::MaxPoolKernel);

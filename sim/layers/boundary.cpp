@@ -20,8 +20,9 @@ void require_one_of(const std::string& option, const std::string& value, std::in
   throw ConfigError("unknown value", option + " " + value, hint);
 }
 
-/// Replaces `dct-mp` by what it stands for.
-BoundaryConfig resolved(BoundaryConfig config) {
+/// Replaces `dct-mp` by what it stands for. nothing_returns: whether gradients need not cross.
+BoundaryConfig resolved(BoundaryConfig config, bool nothing_returns) {
+  if (nothing_returns && config.backward == "codec") config.backward = "dense";
   if (config.codec.name != "dct-mp") return config;
   config.codec.name = "dct";
   if (config.backward == "codec") config.backward = "mask";
@@ -57,17 +58,24 @@ SendingColumns SendingColumns::one(Index columns) {
   return result;
 }
 
+SendingColumns SendingColumns::everyone(Index workers, Index columns) {
+  SendingColumns result{.senders = workers, .to_all = true};
+  for (Index c = 0; c < workers * columns; ++c)
+    result.columns.push_back({c / columns, c % columns, columns, c / columns * columns});
+  return result;
+}
+
 Boundary::Boundary(SendingColumns columns, Index workers, const BoundaryConfig& config)
     : Layer(std::ssize(columns.columns), std::ssize(columns.columns)),
       columns_(std::move(columns)),
       workers_(workers),
-      config_(resolved(config)),
+      config_(resolved(config, columns_.to_all)),
       by_neuron_(config.scope == "neuron"),
       by_sample_(config.scope == "sample") {
   require_one_of("boundary.scope", config.scope, {"batch", "sample", "neuron"});
   require_one_of("boundary.forward", config.forward, {"codec", "dense"});
   require_one_of("boundary.backward", config.backward, {"codec", "mask", "dense"});
-  codec_ = codec_of(config_);
+  codec_ = columns_.to_all && workers == 1 ? nullptr : codec_of(config_);
 }
 
 /// Cuts a row into segments: one for each sender, or one for each of its examples or columns.
@@ -250,6 +258,19 @@ void Boundary::append(const Way& way, double bytes, netmodel::TrafficList& traff
                      .tensor = netmodel::kActivations});
 }
 
+/// Records that every worker has contributed its columns of all examples.
+void Boundary::append_to_all(double bytes, netmodel::TrafficList& traffic) const {
+  if (workers_ == 1) return;
+  const bool encoded = codec_ != nullptr && config_.forward == "codec";
+  const auto collective = encoded ? netmodel::Collective::all_gather : netmodel::Collective::all_reduce;
+  traffic.push_back({.collective = collective,
+                     .direction = encoded ? netmodel::Direction::up : netmodel::Direction::both,
+                     .type = encoded ? netmodel::WireType::packed : netmodel::WireType::fp32,
+                     .group_size = workers_,
+                     .messages = messages_sent(collective, workers_),
+                     .payload_bytes = static_cast<Index>(std::ceil(bytes / static_cast<double>(workers_)))});
+}
+
 void Boundary::end_step(const StepEnd& end) {
   const std::vector<double> own = {up_.bytes, down_.bytes};
   const std::vector<double> all = end.shard.communicator->all_gather(own);
@@ -258,6 +279,10 @@ void Boundary::end_step(const StepEnd& end) {
   for (std::size_t i = 0; i < all.size(); i += 2) {
     up += all[i];
     down += all[i + 1];
+  }
+  if (columns_.to_all) {
+    end.traffic.clear();
+    return append_to_all(up, end.traffic);
   }
   append(up_, up, end.traffic);
   append(down_, down, end.traffic);

@@ -16,14 +16,24 @@ struct SendingColumns {
   Index senders = 1;
   bool receivers_send = false;  ///< whether sender s is also the receiver with number s, and keeps what it would send
                                 ///< to itself; otherwise senders and receivers are different workers
+  /// Whether every worker gets all columns of all examples. All have the same numbers then, its sender too, and compute
+  /// the same gradients, so that nothing returns.
+  bool to_all = false;
   std::vector<SendingColumn> columns = {};
 
   /// One sender for all columns: the cut of a model between two groups of workers.
   static SendingColumns one(Index columns);
+  /// Every worker sends `columns` columns to all: [workers][columns].
+  static SendingColumns everyone(Index workers, Index columns);
 };
 
 /// A boundary between workers. Forward, each sender sends its columns of every example to the worker that has the
 /// example; backward, the gradients return. Each (sender, receiver) pair is encoded separately.
+///
+/// With SendingColumns::to_all, columns are what an all-reduce adds up, or if they are encoded what an all-gather hands
+/// to every worker, one block for the examples of each. A step exchanges nothing else then: every worker has all that
+/// the gradients of the layers above depend on, and what other layers and the optimizer have recorded is void. As
+/// gradients cost nothing then, they are dense unless backward = mask.
 ///
 /// The identity in evaluations, unless the batch asks for the boundary: then all columns cross, and codecs with a
 /// memory use a new one.
@@ -75,6 +85,7 @@ class Boundary final : public Layer {
   double encoded_bytes(const Pass& pass, const Way& way) const;
   double sent_values(const Pass& pass) const;
   void append(const Way& way, double bytes, netmodel::TrafficList& traffic) const;
+  void append_to_all(double bytes, netmodel::TrafficList& traffic) const;
 
   SendingColumns columns_;
   Index workers_;

@@ -38,28 +38,14 @@ std::unique_ptr<Layer> joined(Layers layers) {
   return std::make_unique<Sequential>(std::move(layers));
 }
 
-/// Throws ConfigError if a worker would own more than it can hold.
-void check_capacity(const ModelConfig& config, TableSplit split, const std::vector<BagTable>& tables) {
-  if (config.tables.capacity == 0) return;
-  const Index row_bytes = config.tables.optimizer == "adagrad" ? Index{sizeof(float)} : Index{0};
-  const std::vector<Index> owned = elements_owned(split, config.workers, tables, config.embedding);
-  for (std::size_t worker = 0; worker < owned.size(); ++worker) {
-    const Index bytes = owned[worker] * Index{sizeof(float)} + ceil_div(owned[worker], config.embedding) * row_bytes;
-    if (bytes <= config.tables.capacity) continue;
-    throw ConfigError(
-        "worker " + std::to_string(worker) + " would own " + std::to_string(bytes) + " bytes of tables",
-        "tables.split " + config.tables.split + ", tables.capacity " + std::to_string(config.tables.capacity),
-        "take more workers, or --tables.split row, which divides every table evenly");
-  }
-}
-
 /// The pooled embeddings, as they arrive at the workers that use them.
 std::unique_ptr<Layer> make_embeddings(const device::Device& device, const ModelConfig& config,
                                        const DataSource& data) {
   const TableSplit split = parse_table_split(config.tables.split);
   const auto tables = std::ssize(data.tables());
   SendingColumns columns = senders_of(split, config.workers, tables, config.embedding);
-  check_capacity(config, split, data.tables());
+  check_capacity(config.tables, elements_owned(split, config.workers, data.tables(), config.embedding),
+                 config.embedding, "take more workers, or --tables.split row, which divides every table evenly");
   const Index parts = split == TableSplit::row ? config.workers : 1;
   const EmbeddingBags::Shape shape{.tables = data.tables(),
                                    .width = config.embedding,

@@ -19,6 +19,9 @@ std::unique_ptr<Model> make_transformer(const device::Device& device, const Mode
                                         const DataSource& data);
 
 std::unique_ptr<Model> make_dlrm(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_des_lr(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_des_fm(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_des_deepfm(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_external(const device::Device& device, const ModelConfig& config, const DataSource& data);
 
 /// Returns the activation with a name. Throws ConfigError for an unknown name.

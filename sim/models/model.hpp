@@ -112,8 +112,8 @@ struct ModelConfig {
   std::vector<Index> layers;        ///< mlp: widths from input to output; empty: features,128,classes
   std::string activation = "relu";  ///< mlp, ngram: relu | gelu
   Index context = 0;                ///< tokens per example; 0: the model's default
-  Index embedding = 0;              ///< ngram: numbers per byte; dlrm: numbers per row; 0: the model's default
-  Index hidden = 128;               ///< ngram: width of the hidden layer
+  Index embedding = 0;              ///< ngram: numbers per byte; dlrm, des: per row; 0: the model's default
+  Index hidden = 128;               ///< ngram: width of the hidden layer; des-deepfm: of the first
   Index dimension = 1000;           ///< quadratic: number of parameters
   Index blocks = 1;                 ///< quadratic: number of tensors
   std::string spectrum = "log";     ///< quadratic: linear | log | power:P | flat
@@ -125,9 +125,9 @@ struct ModelConfig {
   double lambda = 1e-4;             ///< logistic: factor of the regulariser
   bool bias = false;                ///< logistic: whether to add a feature that is always 1
   std::vector<Index> bottom = {};   ///< dlrm: widths of the bottom layers but the last; empty: the model's default
-  std::vector<Index> top = {};      ///< dlrm: widths of the top layers but the last; empty: the model's default
+  std::vector<Index> top = {};  ///< dlrm, des-deepfm: widths of the top layers but the last; empty: the model's default
   std::string interaction = "dot";  ///< dlrm: dot | cat
-  TablesConfig tables = {};         ///< dlrm: how tables are divided and trained
+  TablesConfig tables = {};         ///< dlrm, des: how tables are divided and trained
   Index cut = 0;                    ///< mlp, transformers: layers or blocks before the boundary; 0: no boundary
   BoundaryConfig boundary = {};     ///< how activations cross between workers
   Index workers = 1;                ///< number of workers of the run; not an option
@@ -162,6 +162,8 @@ struct ModelEntry {
   void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< fills in the default sizes that are not given
   /// Image shape of the synthetic examples on which `onebit bench` runs this model if no data is named.
   ImageShape image = {};
+  bool whole_batch = false;  ///< whether every worker computes what all share from the whole batch, so that workers
+                             ///< exchange no gradients
 };
 
 std::span<const ModelEntry> models();

@@ -95,6 +95,36 @@ constexpr ModelEntry kModels[] = {
     {"dlrm-mlperf", "recommendation model: embedding 128, bottom 512-256-128, top 1024-1024-512-256-1", kDlrm,
      Input::bags, Target::next, make_dlrm,
      dlrm_size<128, std::array<Index, 2>{512, 256}, std::array<Index, 4>{1024, 1024, 512, 256}>},
+    {"des-lr",
+     "logistic regression on tables, split by fields: workers exchange 1 number per example (docs/des.md)",
+     "precision tables boundary",
+     Input::bags,
+     Target::next,
+     make_des_lr,
+     [](ModelConfig&) {},
+     {},
+     true},
+    {"des-fm",
+     "factorization machine split by fields: model.embedding k, workers exchange k + 2 numbers per example",
+     "embedding precision tables boundary",
+     Input::bags,
+     Target::next,
+     make_des_fm,
+     [](ModelConfig& config) { put(config.embedding, 8); },
+     {},
+     true},
+    {"des-deepfm",
+     "des-fm and dense layers on the embeddings: model.hidden H, model.top; k + 2 + H numbers per example",
+     "embedding hidden top precision tables boundary",
+     Input::bags,
+     Target::next,
+     make_des_deepfm,
+     [](ModelConfig& config) {
+       put(config.embedding, 8);
+       if (config.top.empty()) config.top = {64};
+     },
+     {},
+     true},
     {"quadratic",
      "quadratic with known constants: model.dimension, .spectrum, .condition, .rotate, .noise, .heterogeneity, .blocks",
      "dimension blocks spectrum condition rotate noise heterogeneity", Input::none, Target::next, make_quadratic},
@@ -179,7 +209,7 @@ std::unique_ptr<Model> make_model(const device::Device& device, const ModelConfi
   if (config.boundary.compresses() && config.cut == 0 && entry.input != Input::bags) {
     throw ConfigError("the model has no boundary between workers",
                       "boundary.codec " + config.boundary.codec.name + ", model " + config.name,
-                      "take a model with tables (dlrm-*), or cut an mlp or a transformer with --model.cut");
+                      "take a model with tables (dlrm-*, des-*), or cut an mlp or a transformer with --model.cut");
   }
   return entry.make(device.with_precision(config.precision), config, data);
 }

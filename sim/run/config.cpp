@@ -6,6 +6,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "optim/parent.hpp"
 #include "optim/quirks.hpp"
 
 namespace onebit::sim {
@@ -33,6 +34,21 @@ void refuse_owned(const ModelConfig& model, const ProbeConfig& probe) {
   if (probe.every > 0) {
     throw ConfigError("probes do not cover the tables that workers own", "probe.every, model " + model.name,
                       "leave it out");
+  }
+}
+
+/// Refuses what changes the exchange of gradients, for models whose workers exchange none.
+void refuse_exchanges(const RunConfig& config) {
+  if (!model_entry(config.model.name).whole_batch) return;
+  const std::string model = ", model " + config.model.name;
+  if (!optim::parent_of(config.optimizer.name).empty()) {
+    throw ConfigError("the workers of this model exchange no gradients that an optimizer could compress or leave out",
+                      "optimizer " + config.optimizer.name + model,
+                      "sgd, momentum-sgd, adam or lamb; --boundary.codec compresses what they exchange");
+  }
+  if (config.optimizer.clip > 0) {
+    throw ConfigError("clipping needs the norm of all gradients, of which a worker has a part",
+                      "optimizer.clip" + model, "leave it out");
   }
 }
 
@@ -85,6 +101,7 @@ RunConfig completed(RunConfig config) {
   validate(config);
   config.model = completed(config.model);
   refuse_owned(config.model, config.probe);
+  refuse_exchanges(config);
   config.model.workers = config.workers;
   config.model.seed = config.seed;
   return config;

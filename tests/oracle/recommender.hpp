@@ -12,11 +12,11 @@ namespace onebit::oracle {
 
 /// Sizes of a model. Its weights are, layer after layer, [inputs x outputs] and biases [outputs].
 struct Recommender {
-  std::vector<Index> bottom;   ///< widths, from the dense features to the width of the tables
-  std::vector<Index> top;      ///< widths after the interaction, ending in 1
-  bool dot = true;             ///< whether features interact by products of pairs; otherwise they are concatenated
-  std::vector<Index> slots;    ///< slots of each table's bag
-  std::vector<Vector> tables;  ///< elements of each table
+  std::vector<Index> bottom;        ///< widths, from the dense features to the width of the tables
+  std::vector<Index> top;           ///< widths after the interaction, ending in 1
+  bool dot = true;                  ///< whether features interact by products of pairs; otherwise they are concatenated
+  std::vector<Index> slots = {};    ///< slots of each table's bag
+  std::vector<Vector> tables = {};  ///< elements of each table
   Index width() const { return bottom.back(); }
 };
 

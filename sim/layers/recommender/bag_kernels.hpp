@@ -17,6 +17,12 @@ struct TablePlace {
   Index slots = 0;       ///< slots of its bags
 };
 
+/// Returns part `part` of `count` things, of which the first (count mod parts) parts have one more.
+ONEBIT_HOST_DEVICE constexpr Range share_of(Index count, Index parts, Index part) {
+  const Index each = count / parts, more = count % parts;
+  return {part * each + (part < more ? part : more), each + (part < more ? 1 : 0)};
+}
+
 /// Draws a table's elements from the uniform distribution on (-1/sqrt(n), 1/sqrt(n)), n = rows of the table.
 struct DrawTableKernel {
   device::RandomKey key;
@@ -25,6 +31,17 @@ struct DrawTableKernel {
   float* elements;
   ONEBIT_HOST_DEVICE void operator()(Index i) const {
     elements[i] = (2.0f * device::uniform(key, {.step = table + 1, .element = i}) - 1.0f) * bound;
+  }
+};
+
+/// Draws a table's elements from N(0, deviation^2), except for the first columns, which are 0.
+struct DrawNormalTableKernel {
+  device::RandomKey key;
+  Index table, width, zeros;
+  float deviation;
+  float* elements;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    elements[i] = i % width < zeros ? 0.0f : deviation * device::normal(key, {.step = table + 1, .element = i});
   }
 };
 

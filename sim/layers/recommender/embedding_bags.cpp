@@ -55,9 +55,16 @@ void EmbeddingBags::draw(std::uint32_t seed) {
   const device::RandomKey key{seed, device::Purpose::initialization};
   for (std::size_t t = 0; t < places_.size(); ++t) {
     const TablePlace& place = places_[t];
+    const Index elements = place.rows * shape_.width;
+    float* first = weights_.data() + place.first_row * shape_.width;
+    if (shape_.deviation > 0) {
+      for_each(device_, elements,
+               DrawNormalTableKernel{key, static_cast<Index>(t), shape_.width, shape_.zeros,
+                                     static_cast<float>(shape_.deviation), first});
+      continue;
+    }
     const auto bound = static_cast<float>(1 / std::sqrt(static_cast<double>(place.rows)));
-    for_each(device_, place.rows * shape_.width,
-             DrawTableKernel{key, static_cast<Index>(t), bound, weights_.data() + place.first_row * shape_.width});
+    for_each(device_, elements, DrawTableKernel{key, static_cast<Index>(t), bound, first});
   }
 }
 

@@ -9,8 +9,7 @@
 namespace onebit::sim {
 
 /// output[part][table] = the sum of the bag's rows of the table (Naumov et al. 2019), or with several parts of the rows
-/// that the part holds. The input is the pass's bags, not numbers. Rows are initially drawn from U(-1/sqrt(n),
-/// 1/sqrt(n)), where n is the number of rows of the table.
+/// that the part holds. The input is the pass's bags, not numbers.
 ///
 /// The tables are not among the model's tensors: no gradient of theirs is averaged, and no optimizer sees them. Their
 /// owners update the rows that a step has touched when it ends, by the gradient of the mean loss over all workers. A
@@ -27,6 +26,10 @@ class EmbeddingBags final : public Layer {
     Index parts = 1;    ///< parts that the rows of a table are divided into
     Index workers = 1;  ///< workers of the run
     Index copies = 1;   ///< number of owners that need each row number
+    /// Rows are initially drawn from N(0, deviation^2), or from U(-1/sqrt(n), 1/sqrt(n)) if it is 0, where n is the
+    /// number of rows of the table.
+    double deviation = 0;
+    Index zeros = 0;  ///< with a deviation: columns, from the first, that are initially 0
   };
   /// Draws the tables by the seed. On a device that plans, they have no values. Throws ConfigError for options out of
   /// range.

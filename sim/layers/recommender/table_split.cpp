@@ -1,15 +1,10 @@
 #include "sim/layers/recommender/table_split.hpp"
 
 #include "device/base/error.hpp"
+#include "sim/layers/recommender/bag_kernels.hpp"
 
 namespace onebit::sim {
 namespace {
-
-/// Returns part `part` of `count` things, of which the first (count mod parts) parts have one more.
-Range share_of(Index count, Index parts, Index part) {
-  const Index each = count / parts, more = count % parts;
-  return {part * each + std::min(part, more), each + (part < more ? 1 : 0)};
-}
 
 void require_shares(Index workers, Index things, const char* what, const char* hint) {
   if (workers <= things) return;
@@ -69,6 +64,17 @@ std::vector<Index> elements_owned(TableSplit split, Index workers, const std::ve
     }
   }
   return owned;
+}
+
+void check_capacity(const TablesConfig& config, const std::vector<Index>& owned, Index width, const std::string& hint) {
+  if (config.capacity == 0) return;
+  const Index row_bytes = config.optimizer == "adagrad" ? Index{sizeof(float)} : Index{0};
+  for (std::size_t worker = 0; worker < owned.size(); ++worker) {
+    const Index bytes = owned[worker] * Index{sizeof(float)} + ceil_div(owned[worker], width) * row_bytes;
+    if (bytes <= config.capacity) continue;
+    throw ConfigError("worker " + std::to_string(worker) + " would own " + std::to_string(bytes) + " bytes of tables",
+                      "tables.split " + config.split + ", tables.capacity " + std::to_string(config.capacity), hint);
+  }
 }
 
 }  // namespace onebit::sim

@@ -23,4 +23,7 @@ SendingColumns senders_of(TableSplit split, Index workers, Index tables, Index w
 /// Returns the number of elements of the tables that each worker owns, [workers].
 std::vector<Index> elements_owned(TableSplit split, Index workers, const std::vector<BagTable>& tables, Index width);
 
+/// Throws ConfigError with a hint if a worker would own more elements, in rows of `width`, than it can hold.
+void check_capacity(const TablesConfig& config, const std::vector<Index>& owned, Index width, const std::string& hint);
+
 }  // namespace onebit::sim
