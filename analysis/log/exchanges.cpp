@@ -26,9 +26,19 @@ void take_step(Index step, TrafficList& exchanges, std::vector<StepRange>& range
   exchanges.clear();
 }
 
-/// Throws IoError for an exchange that is not among all workers: prices assume that, so the log must be damaged.
-void require_all_workers(const netmodel::Traffic& exchange, const sim::LogReader& log) {
-  if (exchange.group_size == log.header().workers) return;
+/// Returns the exchange as one among all workers, which prices assume. At the cut of a model, pairs of workers exchange
+/// activations at the same time; each worker then sends half of them to each of its neighbours. Throws IoError for
+/// other exchanges that are not among all workers: the log must be damaged.
+netmodel::Traffic among_all(netmodel::Traffic exchange, const sim::LogReader& log) {
+  const Index workers = log.header().workers;
+  if (exchange.group_size == workers) return exchange;
+  if (exchange.tensor == netmodel::kActivations && exchange.group_size == 2 && workers > 2) {
+    exchange.collective = netmodel::Collective::neighbour;
+    exchange.group_size = workers;
+    exchange.messages = messages_sent(exchange.collective, workers);
+    exchange.payload_bytes = ceil_div(exchange.payload_bytes, 4);  // of the payload of two workers, half is sent
+    return exchange;
+  }
   throw IoError("cannot read log: an exchange of " + std::to_string(exchange.group_size) + " workers in a run of " +
                     std::to_string(log.header().workers),
                 log.path() + ": /traffic");
@@ -43,10 +53,9 @@ std::vector<StepRange> read_ranges(const sim::LogReader& log) {
     if (row.step < step || row.step > kMostSteps)
       throw IoError("cannot read log: its steps do not ascend", log.path() + ": /traffic",
                     "it may be damaged: train the run again");
-    require_all_workers(row.traffic, log);
     if (row.step > step) take_step(step, exchanges, ranges);
     step = row.step;
-    exchanges.push_back(row.traffic);
+    exchanges.push_back(among_all(row.traffic, log));
   }
   take_step(step, exchanges, ranges);
   return ranges;

@@ -30,7 +30,9 @@ struct Mean {
 /// Bytes sent in one direction. All-reduces count half up and half down.
 double sent(const TrafficList& step, netmodel::Direction direction) {
   double bytes = 0;
-  for (const netmodel::Traffic& exchange : step) bytes += netmodel::sent_bytes(exchange, direction).value;
+  for (const netmodel::Traffic& exchange : step) {
+    if (!is_of_boundary(exchange)) bytes += netmodel::sent_bytes(exchange, direction).value;
+  }
   return bytes;
 }
 

@@ -78,7 +78,7 @@ netmodel::StepOptions step_options(const PriceRules& rules) {
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where) {
   constexpr double slack = 0.1;  // vocabularies, heads and biases differ between versions of one model
   if (workload.tables.count > 0) {
-    throw ConfigError("the exchanges of this workload's embedding tables are in no log",
+    throw ConfigError("the embedding tables of a log's run cannot be scaled to this workload's",
                       where + ", workload " + workload.name,
                       "price it without a log: onebit price --workload " + workload.name);
   }

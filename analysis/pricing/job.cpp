@@ -148,6 +148,11 @@ Job job_of_log(const std::string& path, const PriceRules& rules) {
   job.rules = rules;
   if (job.rules.workload) check_fits(*job.rules.workload, run.parameters, path);
   job.workload = workload_of(size_of(run), job.rules);
+  if (std::isfinite(run.boundary_bytes)) {
+    throw ConfigError(
+        "the log's run has a boundary between workers, and a log does not tell what it would send uncompressed", path,
+        "price a workload with tables, or compare logs with and without the codec (onebit compare)");
+  }
   job.dense = dense_adam(job.workers, run.parameters);
   job.stages = stages_of(job.log->exchanges, {run.parameters, run.passes});
   job.warmup_share = share_before_last(job.stages);

@@ -23,11 +23,15 @@ std::vector<std::string> boundary_codecs() {
 
 std::vector<RunOption> hybrid_options() {
   return {
+      field("tables.width", "dlrm, des-fm, des-deepfm: numbers in a row of a table; 0: the model's own",
+            ONEBIT_PLACE(model.tables.width)),
       word("tables.split", "dlrm: workers own whole tables, or a range of rows or columns of every table",
            ONEBIT_PLACE(model.tables.split), {"table", "row", "column"}),
       word("tables.optimizer", "dlrm, des: optimizer of the tables' rows; adagrad is row-wise",
            ONEBIT_PLACE(model.tables.optimizer), {"sgd", "adagrad"}),
-      field("tables.lr", "dlrm, des: learning rate of the tables, before the schedule; 0: optimizer.lr",
+      field("tables.lr",
+            "dlrm, des: learning rate of the tables, before the schedule; 0: that of the run for forms of SGD, 1 "
+            "(adagrad: 0.01) with other optimizers",
             ONEBIT_PLACE(model.tables.lr)),
       field("tables.eps", "dlrm, des: adagrad's eps, above 0", ONEBIT_PLACE(model.tables.eps)),
       capacity_option(),
@@ -43,7 +47,8 @@ std::vector<RunOption> hybrid_options() {
       word("boundary.forward", "activations cross through the codec, or dense", ONEBIT_PLACE(model.boundary.forward),
            {"codec", "dense"}),
       word("boundary.backward",
-           "their gradients cross through the codec (dct-mp: mask), only where values were sent, or dense",
+           "their gradients: codec: through the codec; mask: only where values were sent (default of dct-mp); dense: "
+           "uncompressed",
            ONEBIT_PLACE(model.boundary.backward), {"codec", "mask", "dense"}),
       field("boundary.levels", "qsgd at the boundary: levels of one sign, at least 1",
             ONEBIT_PLACE(model.boundary.codec.levels)),

@@ -55,7 +55,7 @@ Bytes fused_codec_bytes(const StepTraffic& step, double share) {
   const double elements = as_double(step.compressed);
   double bytes = (share * passes.encode + passes.decode) * elements;
   for (const Traffic& traffic : step.exchanges) {
-    if (is_mean(traffic)) continue;
+    if (is_mean(traffic) || is_of_boundary(traffic)) continue;
     const double part = traffic.direction == Direction::down ? 1 : share, payload = as_double(traffic.payload_bytes);
     const double messages = messages_received(traffic), received = messages * payload;
     // However many elements of a message are scattered, adding it touches the vector at most once
@@ -235,7 +235,7 @@ std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric
   std::vector<Bytes> gathered;
   for (const Traffic& traffic : step.exchanges) {
     if (is_mean(traffic)) continue;
-    if (traffic.collective == Collective::all_to_all) {
+    if (traffic.collective == Collective::all_to_all && !is_of_boundary(traffic)) {
       up += payload_of(step, traffic, options);
     } else if (traffic.collective == Collective::all_gather) {
       gathered.push_back(payload_of(step, traffic, options));

@@ -54,6 +54,11 @@ struct Traffic {
 
 using TrafficList = std::vector<Traffic>;
 
+/// Returns whether an exchange belongs to model parallelism: activations, their gradients, or numbers of table rows.
+inline bool is_of_boundary(const Traffic& traffic) {
+  return traffic.tensor == kActivations || traffic.tensor == kRowNumbers;
+}
+
 /// Returns the bytes that one worker sends. With n workers and payload S: ring all-reduce 2(n-1)/n S; all-to-all,
 /// reduce-scatter and gather (n-1)/n S; all-gather (n-1) S; tree ceil(log2 n) S, which the root, the busiest worker,
 /// sends or receives; broadcast S (a chain); neighbour exchange 2 S. Zero for n = 1. Throws ConfigError for n < 1 or a

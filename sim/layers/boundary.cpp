@@ -30,7 +30,7 @@ BoundaryConfig resolved(BoundaryConfig config, bool nothing_returns) {
 }
 
 std::unique_ptr<compress::Codec> codec_of(const BoundaryConfig& config) {
-  if (config.codec.name == "fp32" || (config.forward == "dense" && config.backward == "dense")) return nullptr;
+  if (config.codec.name == "fp32") return nullptr;
   std::unique_ptr<compress::Codec> codec = compress::make_codec(config.codec);
   const compress::Traits traits = codec->traits();
   const std::string where = "boundary.codec " + config.codec.name;
@@ -41,6 +41,15 @@ std::unique_ptr<compress::Codec> codec_of(const BoundaryConfig& config) {
   if (config.backward == "mask" && !traits.sparse) {
     throw ConfigError("this codec sends every element, so that it gives no mask", where + ", boundary.backward mask",
                       "take a sparse codec, or boundary.backward codec");
+  }
+  if (config.codec.name == "random-k" && config.codec.scaled && config.backward == "mask") {
+    throw ConfigError("a mask would not scale the gradients as the values were",
+                      where + ", boundary.scaled, boundary.backward mask",
+                      "boundary.scaled false, or boundary.backward codec");
+  }
+  if (config.forward == "dense" && config.backward == "dense") {
+    throw ConfigError("nothing crosses through the codec", where + ", boundary.forward dense, boundary.backward dense",
+                      "leave out one of them, or boundary.codec");
   }
   if (codec->has_memory() && config.scope == "sample" && config.codec.renew > 1) {
     throw ConfigError("a sample's threshold cannot be kept, since the next step has other samples",
@@ -150,8 +159,8 @@ void Boundary::encode(const Pass& pass, Way& way, const float* input) {
   if (payload(way).rows < pass.workers) payload(way) = codec_->make_payload(pass.device, layout_->table, pass.workers);
   for_each_row(pass.device, pass.examples(), inputs(), PackBoundaryKernel{places(pass), inputs(), input, rows_.data()});
   load_memory(pass, way);
-  const compress::RngKey key{pass.place.seed + static_cast<std::uint32_t>(pass.place.first_draw), pass.exchange_step,
-                             pass.place.first_worker, way.purpose};
+  const compress::RngKey key{pass.place.seed ^ static_cast<std::uint32_t>(pass.place.first_draw) * 0x9E3779B9u,
+                             pass.exchange_step, pass.place.first_worker, way.purpose};
   codec_->encode(pass.device, layout_->table, {0, pass.workers}, {}, key, {rows_.data(), pass.batch * inputs()},
                  payload(way));
   store_memory(pass, way);

@@ -19,13 +19,18 @@ struct BoundaryConfig {
   bool compresses() const { return codec.name != "fp32"; }
 };
 
+inline constexpr double kTableRate = 1, kAdagradRate = 0.01;
+
 /// How the embedding tables of a model are divided and trained.
 struct TablesConfig {
+  Index width = 0;                ///< numbers in a row; 0: the model's default
   std::string split = "table";    ///< table | row | column
   std::string optimizer = "sgd";  ///< sgd | adagrad (row-wise)
-  double lr = 0;                  ///< learning rate before the schedule; 0: that of the run
-  double eps = 1e-8;              ///< adagrad: added to the square root
-  Index capacity = 0;             ///< bytes of tables that a worker can hold; 0: no limit
+  /// Learning rate before the schedule. 0: that of the run if its optimizer is a form of SGD; with other optimizers,
+  /// whose rates have another scale, kTableRate or kAdagradRate.
+  double lr = 0;
+  double eps = 1e-8;   ///< adagrad: added to the square root
+  Index capacity = 0;  ///< bytes of tables that a worker can hold; 0: no limit
 };
 
 }  // namespace onebit::sim

@@ -99,16 +99,16 @@ std::unique_ptr<Model> make_des_lr(const device::Device& device, const ModelConf
 }
 
 std::unique_ptr<Model> make_des_fm(const device::Device& device, const ModelConfig& config, const DataSource& data) {
-  check_size("model.embedding", config.embedding);
-  return make_split(device, config, data, config.embedding, 0);
+  check_size("tables.width", config.tables.width);
+  return make_split(device, config, data, config.tables.width, 0);
 }
 
 std::unique_ptr<Model> make_des_deepfm(const device::Device& device, const ModelConfig& config,
                                        const DataSource& data) {
-  check_size("model.embedding", config.embedding);
+  check_size("tables.width", config.tables.width);
   check_size("model.hidden", config.hidden);
   for (const Index width : config.top) check_size("model.top", width);
-  return make_split(device, config, data, config.embedding, config.hidden);
+  return make_split(device, config, data, config.tables.width, config.hidden);
 }
 
 }  // namespace onebit::sim

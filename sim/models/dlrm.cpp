@@ -43,26 +43,32 @@ std::unique_ptr<Layer> make_embeddings(const device::Device& device, const Model
                                        const DataSource& data) {
   const TableSplit split = parse_table_split(config.tables.split);
   const auto tables = std::ssize(data.tables());
-  SendingColumns columns = senders_of(split, config.workers, tables, config.embedding);
-  check_capacity(config.tables, elements_owned(split, config.workers, data.tables(), config.embedding),
-                 config.embedding, "take more workers, or --tables.split row, which divides every table evenly");
+  if (split == TableSplit::column && config.tables.optimizer == "adagrad") {
+    throw ConfigError("row-wise Adagrad needs whole rows", "tables.split column, tables.optimizer adagrad",
+                      "take --tables.split table or row, or --tables.optimizer sgd");
+  }
+  SendingColumns columns = senders_of(split, config.workers, tables, config.tables.width);
+  check_capacity(
+      config.tables, elements_owned(split, config.workers, data.tables(), config.tables.width), config.tables.width,
+      split == TableSplit::row ? "take more workers, or fewer rows (--data.max-rows)"
+                               : "take more workers, or --tables.split row, which divides every table evenly");
   const Index parts = split == TableSplit::row ? config.workers : 1;
   const EmbeddingBags::Shape shape{.tables = data.tables(),
-                                   .width = config.embedding,
+                                   .width = config.tables.width,
                                    .parts = parts,
                                    .workers = config.workers,
                                    .copies = split == TableSplit::column ? config.workers : 1};
   Layers layers;
   layers.push_back(std::make_unique<EmbeddingBags>(device, shape, config.tables, config.seed));
   layers.push_back(std::make_unique<Boundary>(std::move(columns), config.workers, config.boundary));
-  if (parts > 1) layers.push_back(std::make_unique<SumParts>(parts, tables * config.embedding));
+  if (parts > 1) layers.push_back(std::make_unique<SumParts>(parts, tables * config.tables.width));
   return joined(std::move(layers));
 }
 
 }  // namespace
 
 std::unique_ptr<Model> make_dlrm(const device::Device& device, const ModelConfig& config, const DataSource& data) {
-  check_size("model.embedding", config.embedding);
+  check_size("tables.width", config.tables.width);
   for (const Index width : config.bottom) check_size("model.bottom", width);
   for (const Index width : config.top) check_size("model.top", width);
   if (config.interaction != "dot" && config.interaction != "cat") {
@@ -72,7 +78,7 @@ std::unique_ptr<Model> make_dlrm(const device::Device& device, const ModelConfig
   Layers bottom, layers;
   std::vector<Index> widths = {data.feature_count()};
   widths.insert(widths.end(), config.bottom.begin(), config.bottom.end());
-  widths.push_back(config.embedding);
+  widths.push_back(config.tables.width);
   add_layers("bottom", widths, false, parameters, bottom);
   layers.push_back(
       std::make_unique<Interaction>(config.interaction == "dot" ? Interaction::Kind::dot : Interaction::Kind::cat,

@@ -33,6 +33,10 @@ void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<s
         blocks == 0 ? "this model has nothing to cut" : "from 1 to " + std::to_string(blocks) + "; 0: no cut");
   }
   if (block != config.cut) return;
+  if (config.workers < 2) {
+    throw ConfigError("a cut is between two groups of workers",
+                      "model.cut " + std::to_string(config.cut) + ", workers 1", "take at least 2 workers");
+  }
   layers.push_back(
       std::make_unique<Boundary>(SendingColumns::one(layers.back()->outputs()), config.workers, config.boundary));
 }

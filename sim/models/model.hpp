@@ -112,7 +112,7 @@ struct ModelConfig {
   std::vector<Index> layers;        ///< mlp: widths from input to output; empty: features,128,classes
   std::string activation = "relu";  ///< mlp, ngram: relu | gelu
   Index context = 0;                ///< tokens per example; 0: the model's default
-  Index embedding = 0;              ///< ngram: numbers per byte; dlrm, des: per row; 0: the model's default
+  Index embedding = 32;             ///< ngram: numbers per byte
   Index hidden = 128;               ///< ngram: width of the hidden layer; des-deepfm: of the first
   Index dimension = 1000;           ///< quadratic: number of parameters
   Index blocks = 1;                 ///< quadratic: number of tensors

@@ -40,12 +40,12 @@ void gpt_size(ModelConfig& config) {
 /// Default widths of a recommendation model.
 template <Index embedding, std::array bottom, std::array top>
 void dlrm_size(ModelConfig& config) {
-  put(config.embedding, embedding);
+  put(config.tables.width, embedding);
   if (config.bottom.empty()) config.bottom.assign(bottom.begin(), bottom.end());
   if (config.top.empty()) config.top.assign(top.begin(), top.end());
 }
 
-constexpr std::string_view kDlrm = "embedding bottom top interaction precision tables boundary";
+constexpr std::string_view kDlrm = "bottom top interaction precision tables boundary";
 
 constexpr std::string_view kTransformer = "context depth width heads layer-norm dropout tied precision cut boundary";
 
@@ -82,17 +82,14 @@ constexpr ModelEntry kModels[] = {
      {3, 32, 32}},
     {"ngram", "byte-level neural language model: model.context, model.embedding, model.hidden, model.activation",
      "context embedding hidden activation precision", Input::tokens, Target::next, make_ngram,
-     [](ModelConfig& config) {
-       put(config.context, 8);
-       put(config.embedding, 32);
-     }},
-    {"dlrm-nano", "recommendation model: embedding 16, bottom 64-16, top 64-1 (docs/recommenders.md)", kDlrm,
-     Input::bags, Target::next, make_dlrm, dlrm_size<16, std::array<Index, 1>{64}, std::array<Index, 1>{64}>},
-    {"dlrm-kaggle", "recommendation model: embedding 16, bottom 512-256-64-16, top 512-256-1", kDlrm, Input::bags,
+     [](ModelConfig& config) { put(config.context, 8); }},
+    {"dlrm-nano", "recommendation model: rows of 16, bottom 64-16, top 64-1 (docs/recommenders.md)", kDlrm, Input::bags,
+     Target::next, make_dlrm, dlrm_size<16, std::array<Index, 1>{64}, std::array<Index, 1>{64}>},
+    {"dlrm-kaggle", "recommendation model: rows of 16, bottom 512-256-64-16, top 512-256-1", kDlrm, Input::bags,
      Target::next, make_dlrm, dlrm_size<16, std::array<Index, 3>{512, 256, 64}, std::array<Index, 2>{512, 256}>},
-    {"dlrm-terabyte", "recommendation model: embedding 64, bottom 512-256-64, top 512-512-256-1", kDlrm, Input::bags,
+    {"dlrm-terabyte", "recommendation model: rows of 64, bottom 512-256-64, top 512-512-256-1", kDlrm, Input::bags,
      Target::next, make_dlrm, dlrm_size<64, std::array<Index, 2>{512, 256}, std::array<Index, 3>{512, 512, 256}>},
-    {"dlrm-mlperf", "recommendation model: embedding 128, bottom 512-256-128, top 1024-1024-512-256-1", kDlrm,
+    {"dlrm-mlperf", "recommendation model: rows of 128, bottom 512-256-128, top 1024-1024-512-256-1", kDlrm,
      Input::bags, Target::next, make_dlrm,
      dlrm_size<128, std::array<Index, 2>{512, 256}, std::array<Index, 4>{1024, 1024, 512, 256}>},
     {"des-lr",
@@ -105,22 +102,22 @@ constexpr ModelEntry kModels[] = {
      {},
      true},
     {"des-fm",
-     "factorization machine split by fields: model.embedding k, workers exchange k + 2 numbers per example",
-     "embedding precision tables boundary",
+     "factorization machine split by fields: tables.width k, workers exchange k + 2 numbers per example",
+     "precision tables boundary",
      Input::bags,
      Target::next,
      make_des_fm,
-     [](ModelConfig& config) { put(config.embedding, 8); },
+     [](ModelConfig& config) { put(config.tables.width, 8); },
      {},
      true},
     {"des-deepfm",
      "des-fm and dense layers on the embeddings: model.hidden H, model.top; k + 2 + H numbers per example",
-     "embedding hidden top precision tables boundary",
+     "hidden top precision tables boundary",
      Input::bags,
      Target::next,
      make_des_deepfm,
      [](ModelConfig& config) {
-       put(config.embedding, 8);
+       put(config.tables.width, 8);
        if (config.top.empty()) config.top = {64};
      },
      {},

@@ -25,16 +25,29 @@ void check_not_negative(const std::string& option, double value) {
 }
 
 /// Refuses what covers only the weights that all workers share, for models of which workers own a part.
-void refuse_owned(const ModelConfig& model, const ProbeConfig& probe) {
+void refuse_owned(const RunConfig& config) {
+  const ModelConfig& model = config.model;
   if (model_entry(model.name).input != Input::bags) return;
+  if (config.optimizer.name.starts_with("cada")) {
+    throw ConfigError("this optimizer compares gradients at old weights, and old tables are not kept",
+                      "optimizer " + config.optimizer.name + ", model " + model.name, "take another optimizer");
+  }
   if (!model.init.empty()) {
     throw ConfigError("a file of weights does not hold the tables that workers own", "model.init, model " + model.name,
                       "start from a checkpoint (--resume), or leave it out");
   }
-  if (probe.every > 0) {
+  if (config.probe.every > 0) {
     throw ConfigError("probes do not cover the tables that workers own", "probe.every, model " + model.name,
                       "leave it out");
   }
+}
+
+/// Returns the learning rate of the tables if it is not given; 0: that of the run.
+double table_rate(const RunConfig& config) {
+  const std::string parent(optim::parent_of(config.optimizer.name));
+  const std::string& dense = parent.empty() ? config.optimizer.name : parent;
+  if (dense == "sgd" || dense == "momentum-sgd") return 0;
+  return config.model.tables.optimizer == "adagrad" ? kAdagradRate : kTableRate;
 }
 
 /// Refuses what changes the exchange of gradients, for models whose workers exchange none.
@@ -100,7 +113,8 @@ RunConfig with_short_stages(RunConfig config, Index steps) {
 RunConfig completed(RunConfig config) {
   validate(config);
   config.model = completed(config.model);
-  refuse_owned(config.model, config.probe);
+  refuse_owned(config);
+  if (config.model.tables.lr == 0) config.model.tables.lr = table_rate(config);
   refuse_exchanges(config);
   config.model.workers = config.workers;
   config.model.seed = config.seed;

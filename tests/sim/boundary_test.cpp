@@ -231,6 +231,14 @@ TEST_CASE("codecs that do not fit a boundary are refused by name", "[sim][bounda
   REQUIRE(refusal(config).empty());
   config.backward = "mask";
   REQUIRE(refusal(config).starts_with("this codec sends every element"));
+  config = boundary("random-k", 0.1);
+  config.backward = "mask";
+  REQUIRE(refusal(config).empty());
+  config.codec.scaled = true;
+  REQUIRE(refusal(config).starts_with("a mask would not scale the gradients as the values were"));
+  config = boundary("int8", 1);
+  config.forward = config.backward = "dense";
+  REQUIRE(refusal(config).starts_with("nothing crosses through the codec"));
   config = boundary("dct-mp", 0.1, "sample");
   REQUIRE(refusal(config).empty());
   config.codec.renew = 5;

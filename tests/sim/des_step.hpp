@@ -64,7 +64,7 @@ class FieldClicks final : public sim::DataSource {
 inline sim::ModelConfig field_model(const std::string& name, Index workers) {
   sim::ModelConfig config;
   config.name = name;
-  config.embedding = 3;
+  config.tables.width = 3;
   config.hidden = 4;
   config.top = {5};
   config.workers = workers;
@@ -169,7 +169,7 @@ class FieldSteps {
   /// The oracle's mean loss of a step.
   double oracle_loss(Index step, const oracle::Vector& weights, const oracle::Vector& tables) const {
     const bool pairs = config_.name != "des-lr", deep = config_.name == "des-deepfm";
-    oracle::FieldModel model{.factors = pairs ? config_.embedding : 0, .hidden = deep ? config_.hidden : 0};
+    oracle::FieldModel model{.factors = pairs ? config_.tables.width : 0, .hidden = deep ? config_.hidden : 0};
     model.top = config_.top;
     model.top.push_back(1);
     model.rows = data_.rows_of_tables();

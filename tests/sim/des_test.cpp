@@ -209,7 +209,7 @@ TEST_CASE("the bytes that DES saves are what a formula says", "[sim][des]") {
 
   // 100 fields without repeated rows, k = 8. The saving approaches 1 - (k + 2) / ((k + 1) 100) as workers are added.
   ModelConfig config = field_model("des-fm", 30);
-  config.embedding = 8;
+  config.tables.width = 8;
   FieldSteps many(device_of("cpu"), config, std::vector<Index>(100, 7919));
   many.step(1, 0.1);
   const Index distinct = many.distinct(1);

@@ -12,14 +12,14 @@ namespace {
 /// Runs that differ in what they keep from step to step.
 std::vector<RunConfig> hybrid_runs() {
   std::vector<RunConfig> runs(4, dlrm_config());
-  runs[1].model.tables = {.split = "row", .optimizer = "adagrad", .lr = 0.05};
+  runs[1].model.tables = {.width = 4, .split = "row", .optimizer = "adagrad", .lr = 0.05};
   runs[1].model.boundary.codec.name = "dct-mp";
   runs[1].model.boundary.codec.k = 0.25;
   runs[1].model.boundary.codec.renew = 3;
   runs[1].optimizer.name = "onebit-adam";
   runs[1].optimizer.freeze.policy = "fixed:3";
   runs[2].model.tables.split = "column";
-  runs[2].model.embedding = 8;
+  runs[2].model.tables.width = 8;
   runs[2].batch = 3;
   runs[2].accumulation = 2;
   runs[2].model.boundary.codec.name = "random-k";
@@ -144,6 +144,18 @@ TEST_CASE("hybrid: what covers shared weights only is refused", "[hybrid]") {
   config.probe.every = 2;
   CHECK_THROWS_WITH(VirtualCluster(config),
                     "probes do not cover the tables that workers own (probe.every, model dlrm-nano); leave it out");
+  config = dlrm_config();
+  config.optimizer.name = "cada1";
+  CHECK_THROWS_WITH(VirtualCluster(config), Catch::StartsWith("this optimizer compares gradients at old weights"));
+  config = dlrm_config();
+  config.workers = 4;
+  config.model.tables.split = "column";
+  config.model.tables.optimizer = "adagrad";
+  CHECK_THROWS_WITH(VirtualCluster(config), Catch::StartsWith("row-wise Adagrad needs whole rows"));
+  config = mlp_config();
+  config.model.cut = 1;
+  config.workers = 1;
+  CHECK_THROWS_WITH(VirtualCluster(config), Catch::StartsWith("a cut is between two groups of workers"));
   config = mlp_config();
   config.model.boundary.codec.name = "dct-mp";
   CHECK_THROWS_WITH(VirtualCluster(config),

@@ -131,7 +131,7 @@ TEST_CASE("plan: the tables and boundaries of hybrid runs take what the plan say
   for (const std::string split : {"table", "row", "column"}) {
     for (const std::string scope : {"batch", "sample", "neuron"}) {
       RunConfig config = dlrm_config();
-      config.model.embedding = 8;
+      config.model.tables.width = 8;
       config.model.tables.split = split;
       config.model.tables.optimizer = split == "row" ? "adagrad" : "sgd";
       config.model.boundary.codec.name = split == "column" ? "int8" : "dct-mp";

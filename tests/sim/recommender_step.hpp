@@ -14,7 +14,7 @@ namespace onebit::tests {
 inline sim::ModelConfig few_clicks_model(Index workers) {
   sim::ModelConfig config;
   config.name = "dlrm-nano";
-  config.embedding = 4;
+  config.tables.width = 4;
   config.bottom = {6};
   config.top = {5};
   config.tables.lr = 1;
@@ -86,14 +86,14 @@ class HybridStep {
   oracle::Recommender recommender(const oracle::Vector& tables) const {
     oracle::Recommender model{.bottom = {FewClicks::kFeatures}, .top = {}, .dot = config_.interaction == "dot"};
     model.bottom.insert(model.bottom.end(), config_.bottom.begin(), config_.bottom.end());
-    model.bottom.push_back(config_.embedding);
+    model.bottom.push_back(config_.tables.width);
     model.top = config_.top;
     model.top.push_back(1);
     auto at = tables.begin();
     for (const sim::BagTable& table : data_.tables()) {
       model.slots.push_back(table.slots);
-      model.tables.emplace_back(at, at + table.rows * config_.embedding);
-      at += table.rows * config_.embedding;
+      model.tables.emplace_back(at, at + table.rows * config_.tables.width);
+      at += table.rows * config_.tables.width;
     }
     return model;
   }

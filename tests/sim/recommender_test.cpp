@@ -108,7 +108,7 @@ TEST_CASE("row-wise Adagrad divides by the root of the mean squares of a row", "
   config.tables.eps = 1e-3;
   const HybridStep adagrad(device_of("cpu"), config);
   const std::vector<double> gradient = sgd.table_gradient();
-  const Index width = config.embedding;
+  const Index width = config.tables.width;
   for (std::size_t row = 0; row < gradient.size(); row += static_cast<std::size_t>(width)) {
     double squares = 0;
     for (std::size_t c = 0; c < static_cast<std::size_t>(width); ++c) squares += gradient[row + c] * gradient[row + c];
@@ -170,7 +170,7 @@ TEST_CASE("splits that are impossible are refused by name", "[sim][recommender]"
           "there are more workers than columns in a table (workers 5, 4 columns in a table); take fewer workers, or "
           "--tables.split row");
   config.workers = 2;
-  config.tables = {.split = "table", .capacity = 100};
+  config.tables = {.width = 4, .split = "table", .capacity = 100};
   REQUIRE(refusal(config) ==
           "worker 0 would own 144 bytes of tables (tables.split table, tables.capacity 100); take more workers, or "
           "--tables.split row, which divides every table evenly");

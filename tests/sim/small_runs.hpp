@@ -43,7 +43,7 @@ inline sim::RunConfig dlrm_config() {
   sim::RunConfig config = mlp_config();
   config.model = {};
   config.model.name = "dlrm-nano";
-  config.model.embedding = 4;
+  config.model.tables.width = 4;
   config.model.bottom = {6};
   config.model.top = {5};
   config.data = few_click_data();
@@ -114,6 +114,7 @@ inline sim::RunConfig smallest_run_of(const sim::ModelEntry& model, const Folder
                   .dimension = 30,
                   .bottom = {4},
                   .top = {4},
+                  .tables = {.width = 4},
                   .depth = 1,
                   .width = 8,
                   .heads = 2,

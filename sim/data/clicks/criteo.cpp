@@ -53,7 +53,7 @@ Index read_files(const std::vector<std::string>& paths, Index most, const DataCo
           size += static_cast<Index>(used);
         });
     const Index count = parser.finish();
-    if (count == 0) throw ConfigError("no examples", path);
+    if (count == 0) throw ConfigError("no examples", path, "give files in Criteo's format with --data.path");
     all += count;
     provenance.push_back(path + (parser.done() ? ": the first " : ": ") + std::to_string(size) + " bytes unpacked, " +
                          std::to_string(count) + " examples");

@@ -1,5 +1,6 @@
 #include "sim/layers/recommender/embedding_bags.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -120,6 +121,7 @@ void EmbeddingBags::end_step(const StepEnd& end) {
 void EmbeddingBags::place_parts(Index draws) {
   for (std::size_t p = 0; p < used_; ++p) {
     Part& part = parts_[p];
+    if (part.first_draw + part.batch > draws) throw Error("a batch has draws that the step has not", "EmbeddingBags");
     const Index first = part.first_worker * draws + part.first_draw;
     const auto copy = [&](auto& to, auto& from, Index columns) {
       to.memory()->copy(block(to, first * columns, part.workers, part.batch * columns, draws * columns), *from.memory(),
@@ -150,10 +152,11 @@ void EmbeddingBags::exchange(const device::Shard& shard, Index draws) {
 /// Updates the touched rows.
 void EmbeddingBags::update(double lr, Index examples) {
   const Index most = examples * slots_;  // the same in every step, so that buffers grow once
-  grow(touched_, device_, most);
+  const Index most_rows = std::min(most, rows_);
+  grow(touched_, device_, most_rows);
   grow(examples_, device_, most);
-  grow(gradients_, device_, most * shape_.width);
-  const Index rows = device_.plans() ? most : std::ssize(lists_.rows);
+  grow(gradients_, device_, most_rows * shape_.width);
+  const Index rows = device_.plans() ? most_rows : std::ssize(lists_.rows);
   touched_.upload(lists_.rows);
   examples_.upload(lists_.examples);
   const RowGradientKernel gradient{shape_.width,     outputs(),        1.0 / static_cast<double>(shape_.workers),
