@@ -1,0 +1,63 @@
+// Commands on models whose workers own tables, or that are cut between workers.
+#include "tests/experiments/program.hpp"
+
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+
+namespace {
+
+/// A short run of a recommendation model on few clicks.
+std::vector<std::string> dlrm(const std::string& command, const std::vector<std::string>& more) {
+  std::vector<std::string> words = {
+      command,   "--model",     "dlrm-nano",   "--workers",     "4",         "--batch", "8",
+      "--steps", "6",           "--data.rows", "40,30,20,10,5", "--threads", "1",       "--data.examples",
+      "600",     "--optimizer", "sgd",         "--lr",          "0.5"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("hybrid: a run tells the ceiling before it starts, and AUC and bytes at the boundary after it") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, dlrm("run", {"--boundary.codec", "dct-mp", "-o", "run.h5"}));
+  REQUIRE(run.status == 0);
+  CHECK_THAT(run.out, Contains("ceiling: on the 60 held-out examples, the teacher has log loss"));
+  CHECK_THAT(run.out, Contains("across the boundary"));
+  CHECK_THAT(run.out, Contains(", AUC 0."));
+  const Outcome price = run_onebit(folder, {"price", "run.h5", "--cluster", "eth10"});
+  CHECK(price.status == 2);
+  CHECK_THAT(price.err, Contains("the log's run has a boundary between workers"));
+}
+
+TEST_CASE("hybrid: a comparison shows AUC and bytes at the boundary") {
+  const Folder folder;
+  const Outcome compare =
+      run_onebit(folder, dlrm("compare", {"--arm", "dense:boundary.codec=fp32", "--arm", "int8:boundary.codec=int8",
+                                          "--seeds", "2", "-o", "arms"}));
+  REQUIRE(compare.status == 0);
+  CHECK_THAT(compare.out, Contains("at boundary"));
+  CHECK_THAT(compare.out, Contains("AUC"));
+  CHECK_THAT(read_file(folder / "arms/runs.csv"), Contains(",log,auc,boundary_bytes\n"));
+}
+
+TEST_CASE("hybrid: a cut model runs, is priced and compared with any number of workers from two on") {
+  const Folder folder;
+  for (const std::string workers : {"2", "3", "4"}) {
+    const Outcome run =
+        run_onebit(folder, {"run", "--model", "mlp", "--model.cut", "1", "--boundary.codec", "int8", "--data",
+                            "synthetic", "--workers", workers, "--steps", "3", "-o", workers + ".h5"});
+    CHECK(run.status == 0);
+    CHECK_THAT(run.out, Contains("communication per step on eth10"));
+  }
+  CHECK(run_onebit(folder, {"analyze", "3.h5", "4.h5"}).status == 0);
+}
+
+TEST_CASE("hybrid: files of weights are refused where workers own tables") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, dlrm("run", {"--weights-out", "w.h5", "-o", "run.h5"}));
+  CHECK(run.status == 2);
+  CHECK_THAT(run.err, Contains("a file of weights would not hold the tables that workers own (--weights-out, model "
+                               "dlrm-nano); checkpoints hold them: --checkpoint.every"));
+}
