@@ -245,8 +245,9 @@ TEST_CASE("report: curves as one table, pictures as files", "[once]") {
   const Outcome table = run_onebit(folder, {"report", "arms", "-o", "report.csv", "--csv"});
   REQUIRE(table.status == 0);
   const std::string csv = read_file(folder / "report.csv");
-  CHECK_THAT(csv,
-             StartsWith("arm,seed,log,status,step,samples,bytes,loss,accuracy,auc\nadam,1,arms/adam-1.h5,finished,0,0,0,"));
+  CHECK_THAT(
+      csv,
+      StartsWith("arm,seed,log,status,step,samples,bytes,loss,accuracy,auc\nadam,1,arms/adam-1.h5,finished,0,0,0,"));
   CHECK_THAT(csv, Contains("\nmad,2,arms/mad-2.h5,diverged,"));
   ONEBIT_SKIP_UNLESS(std::system("command -v gnuplot >/dev/null 2>&1") == 0, "gnuplot", "not installed");
   const Outcome pictures = report(folder, {"--png"});
