@@ -8,17 +8,20 @@
 namespace onebit::analysis {
 
 /// Name of the codec of a boundary without one.
-inline constexpr const char* kNoCodec = "none";
+inline constexpr const char* kNoCodec = "fp32";
 
 struct HybridRules {
   netmodel::TableSplit split = netmodel::TableSplit::table_wise;
-  /// Codec of pooled embeddings and their gradients: none (float32), dct-mp (DCT's thresholding for model parallelism:
+  /// Codec of pooled embeddings and their gradients: fp32 (none), dct-mp (DCT's thresholding for model parallelism:
   /// gradients travel for the sent values only, without indices), or one of compress::codecs().
   std::string codec = kNoCodec;
   double density = 0.05;   ///< dct-mp and sparse codecs: share of the values that are sent
   double value_bytes = 4;  ///< dct-mp: bytes of a value
   /// What if the exchanges of the tables, or the optimizer's, sent this many times fewer bytes, at no cost?
   double model_ratio = 1, data_ratio = 1;
+  /// Whether dense Adam, with which jobs are compared, has the same codec and model_ratio; else its embeddings are
+  /// dense.
+  bool same_boundary = false;
 };
 
 }  // namespace onebit::analysis

@@ -16,7 +16,7 @@ constexpr double kNumber = sizeof(float), kIndex = 4, kSector = 32;
 
 [[noreturn]] void refuse(const std::string& codec, const std::string& why) {
   throw ConfigError("codec does not fit a boundary: " + why, "boundary.codec " + codec,
-                    "use none, fp16, int8, int4 or dct-mp");
+                    "use fp32, fp16, int8, int4 or dct-mp");
 }
 
 bool fits(const compress::Codec& codec) {
@@ -74,7 +74,7 @@ std::vector<std::string> boundary_codecs() {
   for (const compress::CodecEntry& entry : compress::codecs()) {
     compress::CodecConfig config;
     config.name = entry.name;
-    if (fits(*compress::make_codec(config))) names.emplace_back(entry.name);
+    if (config.name != kNoCodec && fits(*compress::make_codec(config))) names.emplace_back(entry.name);
   }
   return names;
 }

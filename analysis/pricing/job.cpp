@@ -89,7 +89,8 @@ void check_tables(const Job& job) {
 
 bool is_dense_adam(const Job& job) {
   const HybridRules& rules = job.rules.hybrid;
-  const bool tables = job.workload.tables.count > 0 && (rules.codec != kNoCodec || rules.model_ratio != 1);
+  const bool tables =
+      job.workload.tables.count > 0 && !rules.same_boundary && (rules.codec != kNoCodec || rules.model_ratio != 1);
   return job.optimizer == "adam" && !tables && rules.data_ratio == 1;
 }
 
@@ -97,7 +98,7 @@ std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense) {
   const netmodel::EmbeddingTables& tables = job.workload.tables;
   if (tables.count == 0) return std::nullopt;
   netmodel::HybridWork work{.tables = tables, .split = job.rules.hybrid.split, .batch = job.batch};
-  if (dense) return work;
+  if (dense && !job.rules.hybrid.same_boundary) return work;
   const std::vector<netmodel::TableShare> shares = netmodel::shares_of(tables, work.split, job.workers);
   work.boundary = boundary_of(job.rules.hybrid, job.batch * static_cast<Index>(shares.front().values));
   return work;

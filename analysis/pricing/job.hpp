@@ -46,7 +46,8 @@ struct JobPlan {
 bool is_dense_adam(const Job& job);
 
 /// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: without a codec and
-/// without HybridRules::model_ratio. Throws what boundary_of throws.
+/// without HybridRules::model_ratio, unless the rules want dense Adam to have the same boundary. Throws what
+/// boundary_of throws.
 std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense);
 
 /// Plans the exchanges of a job. Throws ConfigError where neither the plan nor the cluster gives a number of workers,

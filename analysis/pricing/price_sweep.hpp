@@ -22,6 +22,9 @@ std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluste
                                           const netmodel::CostModelConfig& config, const std::vector<double>& rates,
                                           const std::vector<Index>& gpus_per_node);
 
+/// The highest rate that rate_if_shorter tries.
+inline constexpr netmodel::BytesPerSecond kFastestTried{1e12};
+
 /// Returns the highest rate of a node's network link, between 1e5 and 1e12 bytes per second, at which a step of the
 /// last stage takes at most 1 - share of a step of dense Adam; none if there is no such rate.
 std::optional<netmodel::BytesPerSecond> rate_if_shorter(const Job& job, const netmodel::Cluster& cluster,

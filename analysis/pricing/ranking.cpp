@@ -77,10 +77,13 @@ Ranking rank(std::span<const JobPlan> plans, const Cluster& cluster, const netmo
     const optim::OptimizerConfig& optimizer = plan.run.optimizer;
     const std::string codec = optim::codecs_of(optimizer) == optim::Codecs::none ? "" : optimizer.exchange.up.name;
     try {
-      const Job job = plan_job(plan, cluster);
+      Job job = plan_job(plan, cluster);
+      job.rules.hybrid.same_boundary = true;
       RankedMethod method = ranked(job, cluster, config, ranking.dense);
       method.codec = codec;
       ranking.workload = job.name;
+      ranking.hybrid = job.rules.hybrid;
+      ranking.tables = job.workload.tables.count > 0;
       ranking.nodes = method.price.nodes;
       ranking.width = method.price.width;
       ranking.batch = job.batch;

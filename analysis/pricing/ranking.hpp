@@ -30,6 +30,8 @@ struct RankedMethod {
 struct Ranking {
   std::string workload;
   netmodel::Cluster cluster;
+  HybridRules hybrid = {};  ///< what all methods do with embedding tables, dense Adam too
+  bool tables = false;      ///< whether the workload has embedding tables
   Index nodes = 1, width = 1, batch = 1, accumulation = 1;
   Ranged dense;                     ///< samples per second of dense Adam
   netmodel::MemoryEstimate memory;  ///< memory of a GPU with dense Adam
@@ -37,7 +39,8 @@ struct Ranking {
   std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers without a price, and why
 };
 
-/// Prices plans that differ in their optimizers, and sorts them by samples per second. For the ranges,
+/// Prices plans that differ in their optimizers, and sorts them by samples per second. All are compared with dense Adam
+/// at the same boundary of embedding tables. For the ranges,
 /// everything on the cluster's links takes more or less time by its uncertainty, for all methods alike. Optimizers that
 /// cannot be planned are listed; throws what plan_job throws if no other is left.
 Ranking rank(std::span<const JobPlan> plans, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);

@@ -100,16 +100,17 @@ std::vector<Option<PriceConfig>> pricing_options() {
 std::vector<Option<PriceConfig>> table_options() {
   using netmodel::TableSplit;
   return {
-      choice<PriceConfig>("step.tables", "what each GPU holds of the embedding tables: some tables, rows or columns",
-                          ONEBIT_PLACE(hybrid.split),
-                          std::map<std::string, TableSplit>{{"table-wise", TableSplit::table_wise},
-                                                            {"row-wise", TableSplit::row_wise},
-                                                            {"column-wise", TableSplit::column_wise}}),
-      named(field<PriceConfig>("boundary.codec",
-                               "codec of pooled embeddings and their gradients: none, dct-mp, or one of 'onebit list "
-                               "codecs'",
-                               ONEBIT_PLACE(hybrid.codec)),
-            [] { return analysis::boundary_codecs(); }),
+      choice<PriceConfig>(
+          "step.tables", "what each GPU holds of the embedding tables: some tables, rows or columns",
+          ONEBIT_PLACE(hybrid.split),
+          std::map<std::string, TableSplit>{
+              {"table", TableSplit::table_wise}, {"row", TableSplit::row_wise}, {"column", TableSplit::column_wise}}),
+      named(
+          field<PriceConfig>("boundary.codec",
+                             "codec of pooled embeddings and their gradients: dct-mp, or one of 'onebit list codecs'; "
+                             "fp32: uncompressed",
+                             ONEBIT_PLACE(hybrid.codec)),
+          [] { return analysis::boundary_codecs(); }),
       field<PriceConfig>("boundary.k", "share of the values that dct-mp or a sparse codec sends, below 1",
                          ONEBIT_PLACE(hybrid.density)),
       choice<PriceConfig>("boundary.values", "type of the values that dct-mp sends", ONEBIT_PLACE(hybrid.value_bytes),

@@ -1,5 +1,6 @@
 #include "experiments/output/hybrid_output.hpp"
 
+#include <algorithm>
 #include <ostream>
 
 namespace onebit::experiments {
@@ -30,17 +31,37 @@ void print_stages(const HybridEstimate& hybrid, std::ostream& out) {
   table.print(out);
 }
 
+/// Says in a line what the table of the stages does not show.
+void print_notes(const HybridEstimate& hybrid, const analysis::Job& job, std::ostream& out) {
+  std::vector<std::string> notes;
+  if (job.stages.back().kinds.size() > 1) notes.emplace_back("the stages are those of the busiest step");
+  Seconds end;
+  for (const Stage& stage : hybrid.stages) end = std::max(end, stage.end());
+  const Seconds stretch = hybrid.step.step - end;
+  if (stretch > 1e-9 * hybrid.step.step) {
+    notes.push_back("not shown: exchanges slow computing down by " + seconds_text(stretch.value) + " (--step.stretch)");
+  }
+  if (!notes.empty()) out << "\n" << join(notes, "; ") << "\n";
+}
+
 }  // namespace
 
 std::string_view name(netmodel::TableSplit split) {
-  constexpr std::string_view names[] = {"table-wise", "row-wise", "column-wise"};
+  constexpr std::string_view names[] = {"table", "row", "column"};
   return names[static_cast<std::size_t>(split)];
+}
+
+std::string boundary_text(bool tables, const analysis::HybridRules& rules) {
+  std::string text;
+  if (tables && rules.codec != analysis::kNoCodec) text += ", " + rules.codec;
+  if (tables && rules.model_ratio != 1) text += ", tables /" + number(rules.model_ratio);
+  if (rules.data_ratio != 1) text += ", gradients /" + number(rules.data_ratio);
+  return text;
 }
 
 std::string method_text(const std::string& optimizer, const netmodel::Workload& workload,
                         const analysis::HybridRules& rules) {
-  const bool coded = workload.tables.count > 0 && rules.codec != analysis::kNoCodec;
-  return coded ? optimizer + ", " + rules.codec : optimizer;
+  return optimizer + boundary_text(workload.tables.count > 0, rules);
 }
 
 std::string method_text(const analysis::Job& job) {
@@ -50,9 +71,10 @@ std::string method_text(const analysis::Job& job) {
 void print_hybrid(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out) {
   const HybridEstimate& last = price.hybrid.value();
   out << "\n"
-      << method_text(job) << ": " << job.workload.tables.count << " tables split " << name(job.rules.hybrid.split)
+      << method_text(job) << ": " << job.workload.tables.count << " tables split by " << name(job.rules.hybrid.split)
       << ", the largest share " << ratio_text(last.imbalance) << " the mean\n\n";
   print_stages(last, out);
+  print_notes(last, job, out);
   out << "\nembeddings sent forward: " << bytes_text(last.pooled.value) << ", by the busiest GPU "
       << bytes_text(last.most_pooled.value) << "\n"
       << "waiting for exchanges: " << shares_text(last);

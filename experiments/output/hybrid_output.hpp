@@ -8,7 +8,11 @@
 
 namespace onebit::experiments {
 
-/// Returns a text such as "adam, dct-mp": an optimizer and, for a workload with tables, the codec of their embeddings.
+/// Returns a text such as ", dct-mp, tables /20, gradients /100": the codec of the embeddings of a workload with
+/// tables, and by how much exchanges are smaller than they would be. Empty if they are not changed.
+std::string boundary_text(bool tables, const analysis::HybridRules& rules);
+
+/// Returns a text such as "adam, dct-mp": an optimizer, and what boundary_text adds.
 std::string method_text(const std::string& optimizer, const netmodel::Workload& workload,
                         const analysis::HybridRules& rules);
 std::string method_text(const analysis::Job& job);

@@ -22,15 +22,8 @@ std::string width_text(const SpeedupCurve& curve) {
   return std::to_string(curve.gpus_per_node) + (curve.gpus_per_node == 1 ? " GPU per node" : " GPUs per node");
 }
 
-/// Names the links whose rate is varied.
-std::string links_text(const ClusterPrice& price) {
-  const Index links = netmodel::network_links(price.cluster, price.width);
-  if (links == 1) return "a node's network link";
-  return "each of a node's " + std::to_string(links) + " network links";
-}
-
 std::string break_even_text(const ClusterPrice& price) {
-  const std::string links = links_text(price);
+  const std::string links = links_text(price.cluster, price.width);
   if (price.break_even) {
     return "faster if " + links + (price.faster_below ? " is below " : " is above ") + rate_text(*price.break_even);
   }
@@ -151,6 +144,12 @@ Json to_json(const std::vector<ScalingPoint>& points) {
 }
 
 }  // namespace
+
+std::string links_text(const netmodel::Cluster& cluster, Index width) {
+  const Index links = netmodel::network_links(cluster, width);
+  if (links == 1) return "a node's network link";
+  return "each of a node's " + std::to_string(links) + " network links";
+}
 
 std::string rate_text(netmodel::BytesPerSecond rate) {
   const double gigabits = 8 * rate.value / 1e9;

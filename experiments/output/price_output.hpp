@@ -12,6 +12,9 @@ namespace onebit::experiments {
 /// Describes a cluster and the GPUs of a job on it, in two lines.
 std::string cluster_text(const netmodel::Cluster& cluster, Index nodes, Index width);
 
+/// Names the network links of a node of which `width` GPUs take part, e.g. "each of a node's 4 network links".
+std::string links_text(const netmodel::Cluster& cluster, Index width);
+
 /// Formats a rate in the units in which links are sold, e.g. "4.856 Gb/s".
 std::string rate_text(netmodel::BytesPerSecond rate);
 

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "experiments/output/hybrid_output.hpp"
 #include "experiments/output/price_output.hpp"
 #include "experiments/output/screen.hpp"
 
@@ -62,10 +63,20 @@ std::string name_of(const RankedMethod& method) {
   return method.codec.empty() ? method.optimizer : method.optimizer + " with " + method.codec;
 }
 
+/// Returns what methods are compared with, such as "dense Adam" or "dense Adam with dct-mp at its tables".
+std::string reference_of(const Ranking& ranking) {
+  const analysis::HybridRules& rules = ranking.hybrid;
+  std::string text = "dense Adam";
+  if (!ranking.tables) return text;
+  if (rules.codec != analysis::kNoCodec) text += " with " + rules.codec + " at its tables";
+  if (rules.model_ratio != 1) text += " with tables /" + number(rules.model_ratio);
+  return text;
+}
+
 /// Returns a text such as "1.35 times (1.30 to 1.39) as many samples per second as dense Adam.".
-std::string figures_text(const Ranged& speedup) {
+std::string figures_text(const Ranged& speedup, const std::string& reference) {
   std::string text = factor_text(speedup.value) + " times (" + factor_text(speedup.low);
-  text += " to " + factor_text(speedup.high) + ") as many samples per second as dense Adam.";
+  text += " to " + factor_text(speedup.high) + ") as many samples per second as " + reference + ".";
   return text;
 }
 
@@ -77,10 +88,10 @@ const RankedMethod* first(const Ranking& ranking, const auto& matches) {
 /// Differences of a few percent depend on what the model leaves out, whatever the rates.
 constexpr double kLittle = 0.05;
 
-std::string verdict(const RankedMethod& best) {
+std::string verdict(const RankedMethod& best, const std::string& reference) {
   const Ranged& speedup = best.speedup;
-  const std::string figures =
-      "the fastest method that exchanges in every step, " + name_of(best) + ", trains " + figures_text(speedup);
+  const std::string figures = "the fastest method that exchanges in every step, " + name_of(best) + ", trains " +
+                              figures_text(speedup, reference);
   if (speedup.high < 1) return "Compression does not pay here: " + figures;
   if (speedup.low >= 1 && speedup.value > 1 + kLittle) return "Compression pays here: " + figures;
   if (speedup.low >= 1 - kLittle && speedup.value <= 1 + kLittle)
@@ -94,6 +105,12 @@ std::string dense_text(const netmodel::StepEstimate& dense) {
   return "A dense step takes " + seconds_text(dense.step.value) + "; its exchange takes " +
          seconds_text(dense.all_communication.value) + ", of which " + seconds_text(hidden.value) +
          " are hidden behind the passes.";
+}
+
+/// Dense layers next to embedding tables are not sharded.
+std::string too_large_text(const Ranking& ranking) {
+  return std::string("The model does not fit in a GPU's memory; ") +
+         (ranking.tables ? "use more GPUs" : "see --step.sharding") + ".\n";
 }
 
 /// The columns that matter most come first: a narrow terminal leaves out the last ones.
@@ -115,7 +132,7 @@ Table table_of(const Ranking& ranking) {
 /// Explains the table, a line for each thing.
 std::string notes_on(const Ranking& ranking) {
   std::ostringstream notes;
-  notes << "speed-up: over dense Adam, in the whole run; range: if the links take "
+  notes << "speed-up: over " << reference_of(ranking) << ", in the whole run; range: if the links take "
         << percent_text(netmodel::uncertainty_of(ranking.cluster))
         << " more or less time, computing and coding the same\n"
         << "faster on links: the effective rates of a link at which a step after the warm-up is faster than dense "
@@ -163,10 +180,12 @@ std::string answer_of(const Ranking& ranking) {
   if (ranking.nodes * ranking.width == 1) return "A single GPU has nothing to exchange.";
   const RankedMethod* best = first(ranking, [](const RankedMethod& m) { return m.compresses && !m.rare; });
   const RankedMethod* rare = first(ranking, [](const RankedMethod& m) { return m.rare; });
-  std::string text = best == nullptr ? "None of these methods compresses and exchanges in every step." : verdict(*best);
+  const std::string reference = reference_of(ranking);
+  std::string text =
+      best == nullptr ? "None of these methods compresses and exchanges in every step." : verdict(*best, reference);
   if (rare != nullptr && rare->speedup.low >= 1 && rare->speedup.value > 1 + kLittle &&
       (best == nullptr || rare->speedup.value > best->speedup.value)) {
-    text += "\nExchanging rarely saves more: " + name_of(*rare) + " trains " + figures_text(rare->speedup);
+    text += "\nExchanging rarely saves more: " + name_of(*rare) + " trains " + figures_text(rare->speedup, reference);
   }
   return text;
 }
@@ -175,14 +194,13 @@ void print_ranking(const Ranking& ranking, std::ostream& out) {
   std::ostringstream before, after;
   before << cluster_text(ranking.cluster, ranking.nodes, ranking.width) << " (" << ranking.cluster.gpu << "), "
          << ranking.workload << " (times: " << ranking.methods.front().price.basis << "), batch " << ranking.batch
-         << " x " << ranking.accumulation << "\n\n";
+         << " x " << ranking.accumulation << boundary_text(ranking.tables, ranking.hybrid) << "\n\n";
   print_paragraphs(out, before.str());
   table_of(ranking).print(out);
   after << "\n"
         << notes_on(ranking) << "\n"
         << dense_text(ranking.methods.front().price.dense.step) << "\n"
-        << (ranking.memory.fits() ? "" : "The model does not fit in a GPU's memory; see --step.sharding.\n")
-        << answer_of(ranking) << "\n";
+        << (ranking.memory.fits() ? "" : too_large_text(ranking)) << answer_of(ranking) << "\n";
   print_paragraphs(out, after.str());
 }
 
@@ -196,6 +214,7 @@ Json to_json(const Ranking& ranking) {
                        {"nodes", ranking.nodes},
                        {"gpus_per_node", ranking.width},
                        {"workload", ranking.workload},
+                       {"boundary", ranking.tables ? ranking.hybrid.codec : ""},
                        {"batch", ranking.batch},
                        {"accumulation", ranking.accumulation},
                        {"uncertainty", netmodel::uncertainty_of(ranking.cluster)},

@@ -192,10 +192,10 @@ class Builder {
     const Boundary& boundary = work_.boundary;
     compute(kTopBack, StageKind::backward, (1 - bottom) * dense_.rest.backward, {});
     compute(kEncodeBack, StageKind::codec, tables_.encoding_back(boundary.encode_back), {});
-    if (split) gradients(kTopGradients, 1 - bottom, kTopBack);
+    if (split) gradients(kTopGradients, 1 - bottom, {kTopBack});
     exchange(kBackward, StageKind::model_parallel, tables_.backward(), {kTopBack, kEncodeBack, kTop, kForward});
     compute(kBottomBack, StageKind::backward, bottom * dense_.rest.backward, {});
-    gradients(split ? kBottomGradients : kGradients, split ? bottom : 1, kBottomBack);
+    gradients(split ? kBottomGradients : kGradients, split ? bottom : 1, {kTopBack, kBottomBack});
     compute(kCodec, StageKind::codec, dense_.rest.codec, {});
     Priced rest;
     rest.estimate = dense_.rest.exchange;
@@ -206,10 +206,10 @@ class Builder {
     }
   }
 
-  void gradients(const char* name, double part, const char* after) {
-    if (dense_.gradients.value == 0) return;
+  void gradients(const char* name, double part, std::vector<std::string> after) {
+    if (part * dense_.gradients.value == 0) return;
     exchange(name, StageKind::data_parallel, price(Collective::all_reduce, part * dense_.gradients, fabric_, model_),
-             {after});
+             std::move(after));
   }
 
   void updates() {

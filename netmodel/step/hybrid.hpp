@@ -3,8 +3,8 @@
 //
 // Every GPU trains `batch` samples. It sends their indices to the GPUs that hold the rows. Those pool their part of the
 // tables for the samples of all GPUs, and send the sums back. The gradients of the sums take the same way in reverse,
-// and those of the dense layers are averaged as in step_model.hpp. What is not overlapped otherwise, two things are:
-// the pooled embeddings travel during the forward pass of the bottom layers, their gradients during its backward pass.
+// and those of the dense layers are averaged as in step_model.hpp. Two exchanges overlap besides: the
+// pooled embeddings travel during the forward pass of the bottom layers, their gradients during its backward pass.
 
 #include "netmodel/step/step_model.hpp"
 #include "netmodel/step/streams.hpp"

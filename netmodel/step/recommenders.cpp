@@ -26,23 +26,27 @@ std::vector<Index> terabyte_rows(Index most) {
           2'209, 11'938, 155,    4,     976,    14, most,  most,  most, 590'152, 12'973,    108,     36};
 }
 
-/// Time of both passes of the dense layers that does not depend on the batch. TorchRec's example took 7.2 ms for steps
-/// of 256 samples on each of eight A100s (facebookresearch/dlrm, torchrec_dlrm/README.MD: 284,615 samples per second).
-/// The other 0.2 ms are what such a step takes by the formulas.
+/// Time of both passes of the dense layers that does not depend on the batch: an inference. TorchRec's example took 7.2
+/// ms for steps of 256 samples on each of eight A100s (facebookresearch/dlrm, torchrec_dlrm/README.MD: 284,615 samples
+/// per second). The other 0.2 ms are what such a step takes by the formulas. Other programs have less: NVIDIA's later
+/// example takes 8.0 ms for 32,768 samples on an A100.
 constexpr Seconds kFixed{7e-3};
 
 /// Time that each sample of MLPerf's shape adds on a V100. NVIDIA's example trained 875,000 samples per second in
-/// batches of 32,768 with mixed precision on one V100 (DeepLearningExamples, DLRM for PyTorch, April 2020). Of such a
-/// step, 3.77 ms are what the tables and the dense update take by the formulas.
+/// batches of 32,768 with mixed precision on one V100 (DeepLearningExamples, DLRM for PyTorch, README of April
+/// 2020; dense layers of MLPerf's shape, tables of 15 GB). Of such a step, 3.77 ms are what the tables and the dense
+/// update take by the formulas. The README of August 2020 has 2.6 times as many samples per second there; the page
+/// docs/recommenders-price.md compares.
 constexpr Seconds kSample{(32768 / 875e3 - 3.77e-3 - kFixed.value) / 32768};
 
 /// Times on every GPU, a third of them in the forward pass. The GPU's speed decides what a sample takes. The fixed part
-/// is the same everywhere, because a step of 256 samples waits for the host.
+/// is the same everywhere, because a step of 256 samples waits for the host, and at every batch: between the two rows,
+/// times grow linearly.
 std::vector<BatchTimes> times_of(double relative) {
-  constexpr double large = 32768;
+  constexpr double largest = 1e9;
   std::vector<BatchTimes> times;
   for (const Gpu& gpu : gpus()) {
-    for (const double batch : {1.0, large}) {
+    for (const double batch : {1.0, largest}) {
       const Seconds both = kFixed + batch * relative / gpu.speed * kSample;
       times.push_back({std::string(gpu.name), batch, 1.0 / 3 * both, 2.0 / 3 * both});
     }

@@ -34,9 +34,9 @@ Index EmbeddingTables::total_rows() const {
 std::vector<TableShare> shares_of(const EmbeddingTables& tables, TableSplit split, Index gpus) {
   constexpr double number = sizeof(float);
   if (split == TableSplit::table_wise && gpus > tables.count)
-    refuse(gpus, tables.count, "tables", "table-wise", "use --step.tables row-wise or column-wise, or fewer GPUs");
+    refuse(gpus, tables.count, "tables", "table", "use --step.tables row or column, or fewer GPUs");
   if (split == TableSplit::column_wise && gpus > tables.width)
-    refuse(gpus, tables.width, "columns", "column-wise", "use --step.tables row-wise, or fewer GPUs");
+    refuse(gpus, tables.width, "columns", "column", "use --step.tables row, or fewer GPUs");
   const double all_ids = as_double(tables.count) * tables.ids;
   std::vector<TableShare> shares;
   Index first = 0;  // table-wise: first table of the GPU

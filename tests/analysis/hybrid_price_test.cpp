@@ -2,6 +2,7 @@
 
 #include "analysis/pricing/boundary.hpp"
 #include "analysis/pricing/price_sweep.hpp"
+#include "analysis/pricing/ranking.hpp"
 #include "device/base/error.hpp"
 #include "tests/catch.hpp"
 
@@ -67,14 +68,14 @@ TEST_CASE("boundary: dct-mp sends indices forward, and only values back") {
   CHECK(ratio(coded("dct-mp", 0.01)) == Approx(66.67).epsilon(1e-3));
   CHECK(ratio(coded("dct-mp", 0.05, 2)) == Approx(8 / (0.05 * (2 + 4 + 2))));
   CHECK(boundary_of(coded("dct-mp"), 1000).masked);
-  HybridRules counted = coded("none");
+  HybridRules counted = coded("fp32");
   counted.model_ratio = 20;
   CHECK(ratio(counted) == Approx(20));
   CHECK_FALSE(boundary_of(counted, 1000).compresses());
 }
 
 TEST_CASE("boundary: codecs of the shelf send what they send elsewhere, without error feedback") {
-  CHECK(ratio(coded("none")) == Approx(1));
+  CHECK(ratio(coded("fp32")) == Approx(1));
   CHECK(ratio(coded("fp16")) == Approx(2));
   CHECK(ratio(coded("int8")) == Approx(4).epsilon(0.02));  // a scale for every 256 numbers
   CHECK(ratio(coded("int4")) == Approx(8).epsilon(0.04));
@@ -83,13 +84,13 @@ TEST_CASE("boundary: codecs of the shelf send what they send elsewhere, without 
   CHECK(int8.encode == Approx(2 * 4 + int8.forward));  // the largest magnitudes, then the integers
   CHECK(int8.decode == Approx(int8.forward + 4));
   CHECK_FALSE(int8.masked);
-  CHECK_FALSE(boundary_of(coded("none"), 1000).compresses());
+  CHECK_FALSE(boundary_of(coded("fp32"), 1000).compresses());
   for (const std::string& name : boundary_codecs()) {
     CAPTURE(name);
     const netmodel::Boundary boundary = boundary_of(coded(name, 0.05), 4096);
     CHECK((boundary.forward > 0 && boundary.forward <= 4.1));
     CHECK((boundary.backward > 0 && boundary.backward <= 4.1));
-    CHECK(boundary.compresses() == (name != "none"));
+    CHECK(boundary.compresses() == (name != "fp32"));
   }
 }
 
@@ -134,6 +135,19 @@ TEST_CASE("tables: a job is compared with dense Adam and dense embeddings") {
   // The seventh GPU holds the tables 20 to 22, two of the largest
   CHECK(price.memory->tables.value == Approx((40'000'000 + 40'000'000 + 590'152) * 512.0));
   CHECK(price.memory->fits());
+}
+
+TEST_CASE("tables: optimizers are ranked against Adam at the same boundary") {
+  const std::vector<JobPlan> plans = {mlperf(coded("dct-mp"), netmodel::Overlap::none)};
+  const Ranking ranks = rank(plans, no_latency(), {});
+  REQUIRE(ranks.methods.size() == 1);
+  CHECK(ranks.methods.front().speedup.value == Approx(1));
+  CHECK(ranks.methods.front().speedup.high == Approx(1));
+  CHECK(ranks.tables);
+  CHECK(ranks.hybrid.codec == "dct-mp");
+  const Job alone = plan_job(plans.front(), no_latency());
+  CHECK_FALSE(is_dense_adam(alone));
+  CHECK(price_job(alone, no_latency(), {}).speedup > 1);
 }
 
 TEST_CASE("tables: 100 and 20 times fewer bytes make a step 37% shorter where the GPUs wait 38% of the time") {

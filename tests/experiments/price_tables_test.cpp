@@ -35,14 +35,15 @@ TEST_CASE("price: the stages of a step with tables, as text and as JSON") {
   CAPTURE(text.out, text.err);
   REQUIRE(text.status == 0);
   CHECK(text.err.empty());
-  CHECK_THAT(text.out, Contains("adam, dct-mp") && Contains("26 tables split table-wise, the largest share 1.23x"));
+  CHECK_THAT(text.out, Contains("adam, dct-mp") && Contains("26 tables split by table, the largest share 1.23x"));
   CHECK_THAT(text.out, Contains("embeddings sent forward: 76.34 MB, by the busiest GPU 11.74 MB") &&
                            Contains("with dense adam") && Contains("speed-up over dense adam"));
-  CHECK_THAT(text.out, Contains("bottom layers, forward") && Contains("embedding tables 41.26 GB"));
+  CHECK_THAT(text.out, Contains("bottom layers, forward") && Contains("embedding tables 41.26 GB") &&
+                           Contains("\nnot shown: exchanges slow computing down by "));
   const Outcome json = run_onebit(Folder(), dlrm(joined(coded, {"--json"})));
   REQUIRE(json.status == 0);
   CHECK(json_value(json.out, "boundary") == "\"dct-mp\"");
-  CHECK(json_value(json.out, "tables") == "\"table-wise\"");
+  CHECK(json_value(json.out, "tables") == "\"table\"");
   CHECK(number_in(json.out, "imbalance") == Approx(32 / 26.0));
   CHECK(number_in(json.out, "pooled_bytes") == Approx(0.1 * 872'415'232 * 7 / 8));
   double sum = 0;
@@ -61,7 +62,8 @@ TEST_CASE("price: the rate at which a step with tables is 37% shorter") {
   CAPTURE(text.out, text.err);
   REQUIRE(text.status == 0);
   CHECK_THAT(text.out, Contains("a step is 37% shorter than dense Adam's at ") &&
-                           Contains("Gb/s, the highest such effective rate"));
+                           Contains("Gb/s, the highest such effective rate of a node's network link") &&
+                           Contains("adam, tables /20, gradients /100, "));
   const Outcome json = run_onebit(
       Folder(), dlrm({"--step.model-ratio", "20", "--step.data-ratio", "100", "--sweep.shorter", "0.37", "--json"}));
   CHECK((number_in(json.out, "bytes_per_second") > 25e9 && number_in(json.out, "bytes_per_second") < 50e9));
@@ -70,6 +72,10 @@ TEST_CASE("price: the rate at which a step with tables is 37% shorter") {
       run_onebit(Folder(), dlrm({"--boundary.codec", "fp16", "--sweep.shorter", "0.6", "--step.overlap", "none"}));
   CHECK(never.status == 0);
   CHECK_THAT(never.out, Contains("at no rate of a node's network link"));
+  const Outcome rails =
+      run_onebit(Folder(), dlrm({"--boundary.codec", "fp16", "--sweep.shorter", "0.6", "--cluster.gpus-per-node", "4",
+                                 "--cluster.gpu-link", "nvlink3", "--cluster.gpus-per-nic", "2"}));
+  CHECK_THAT(rails.out, Contains("of each of a node's 2 network links"));
   check_refused(dlrm({"--sweep.shorter", "0.37"}), "compares with dense Adam", "compress");
   check_refused(dlrm({"--sweep.shorter", "1.37"}), "sweep.shorter", "below 1");
 }
@@ -110,17 +116,18 @@ TEST_CASE("price: a workload's file may have tables") {
   CHECK(number_in(listed.out, "memory_bytes") == Approx(16e6 + 50'000 * 32 * 4));  // the last GPU has the last table
   const Outcome counted = price("count = 4\nwidth = 32\n");
   CHECK(number_in(counted.out, "imbalance") == 1);
-  CHECK(number_in(price("count = 4\nwidth = 32\n", {"--step.tables", "row-wise"}).out, "step_seconds") >
+  CHECK(number_in(price("count = 4\nwidth = 32\n", {"--step.tables", "row"}).out, "step_seconds") >
         number_in(counted.out, "step_seconds"));
   CHECK(price("count = 4\n").status == 2);
   CHECK(price("count = 4\nwidth = 32\nids = 0\n").status == 2);
   CHECK(price("count = 4\nwidth = 32\nbottom-share = 2\n").status == 2);
   CHECK(price("count = 4\nwidth = 32\nrows = 1,2,3\n").status == 2);
-  CHECK_THAT(price("count = 3\nwidth = 32\n").err, Contains("4 GPUs, 3 tables") && Contains("row-wise"));
+  CHECK_THAT(price("count = 3\nwidth = 32\n").err,
+             Contains("4 GPUs, 3 tables") && Contains("--step.tables row or column"));
 }
 
 TEST_CASE("price: steps with tables that cannot be priced are refused by name") {
-  check_refused(dlrm({}, "27"), "27 GPUs, 26 tables", "row-wise or column-wise");
+  check_refused(dlrm({}, "27"), "27 GPUs, 26 tables", "row or column");
   check_refused(dlrm({"--accumulation", "4"}), "accumulation 4", "--batch");
   check_refused(dlrm({"--goal", "step.goal"}), "embedding tables", "leave it out");
   check_refused(dlrm({"--step.sharding", "zero1"}), "step.sharding", "leave it out");
@@ -135,12 +142,21 @@ TEST_CASE("price: steps with tables that cannot be priced are refused by name") 
   CHECK_THAT(log.err, Contains("in no log") && Contains("run.h5"));
 }
 
+TEST_CASE("price: a ranking names the boundary of the tables, which dense Adam has too") {
+  const Outcome ranks = run_onebit(Folder(), dlrm({"--boundary.codec", "dct-mp", "--optimizers", "adam,ef-sgd:top-k",
+                                                   "--cluster.gpu-memory", "10GB"}));
+  CAPTURE(ranks.out, ranks.err);
+  REQUIRE(ranks.status == 0);
+  CHECK_THAT(ranks.out, Contains("batch 8192 x 1, dct-mp") && Contains("over dense Adam with dct-mp at its tables") &&
+                            Contains("memory; use more GPUs.") && !Contains("step.sharding"));
+}
+
 TEST_CASE("price: options of tables without effect are named") {
   const auto warning = [](const Arguments& arguments) { return run_onebit(Folder(), arguments).err; };
   const Arguments bert = {"price", "--workload", "bert-base", "--workers", "4", "--cluster", "eth10"};
-  CHECK_THAT(warning(joined(bert, {"--boundary.codec", "fp16", "--step.tables", "row-wise"})),
+  CHECK_THAT(warning(joined(bert, {"--boundary.codec", "fp16", "--step.tables", "row"})),
              Contains("--boundary.codec") && Contains("--step.tables") && Contains("with --workload bert-base"));
-  CHECK_THAT(warning(dlrm({"--boundary.k", "0.1"})), Contains("--boundary.k has no effect with --boundary.codec none"));
+  CHECK_THAT(warning(dlrm({"--boundary.k", "0.1"})), Contains("--boundary.k has no effect with --boundary.codec fp32"));
   CHECK_THAT(warning(dlrm({"--boundary.codec", "int8", "--boundary.values", "fp16"})), Contains("--boundary.values"));
   CHECK_THAT(warning(dlrm({"--step.bucket", "1MB"})), Contains("--step.bucket"));
   CHECK(warning(dlrm({"--boundary.codec", "top-k", "--boundary.k", "0.1"})).empty());
