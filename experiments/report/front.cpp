@@ -215,7 +215,7 @@ std::string accuracy_text(const analysis::Interval& accuracy) {
   return number(100 * accuracy.mean, 3) + half + "%";
 }
 
-/// Number of clusters in the first table; the times on all of them are told below it.
+/// Number of clusters in the first table; the times on all of them are in a table further down.
 constexpr std::size_t kMostClusters = 2;
 
 Table best_table(const Comparison& comparison) {
