@@ -13,6 +13,8 @@ namespace {
 
 using Options = std::map<std::string, std::string>;
 
+constexpr const char* kRate = "optimizer.lr";
+
 std::string value_in(const Options& arm, const std::string& option) {
   const auto found = arm.find(option);
   return found == arm.end() ? "unset" : found->second;
@@ -20,7 +22,7 @@ std::string value_in(const Options& arm, const std::string& option) {
 
 /// Ranks options: the optimizer first, its learning rate second.
 int rank_of(const std::string& option) {
-  return option == "optimizer" ? 0 : option == "optimizer.lr" ? 1 : 2;
+  return option == "optimizer" ? 0 : option == kRate ? 1 : 2;
 }
 
 bool ranks_before(const std::string& a, const std::string& b) {
@@ -67,6 +69,7 @@ std::string last_part(const std::string& option) {
 }
 
 std::string short_name(const std::string& option, const std::vector<std::string>& options) {
+  if (last_part(option) == "lr") return option == kRate ? "lr" : option;
   const bool clear = std::ranges::count(options, last_part(option), last_part) == 1;
   return clear ? last_part(option) : option;
 }
@@ -100,8 +103,9 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   return names;
 }
 
-bool names_rate(const std::string& arm, const std::string& rate) {
-  return (" " + arm + ",").find("lr " + rate + ",") != std::string::npos;
+bool names_rate(const std::string& name, const Options& arm) {
+  const auto rate = arm.find(kRate);
+  return rate != arm.end() && (", " + name + ",").find(", lr " + rate->second + ",") != std::string::npos;
 }
 
 bool value_before(const std::string& a, const std::string& b) {

@@ -10,13 +10,13 @@ namespace onebit::analysis {
 
 /// Returns a name for each of several distinct configurations (option to value), made from as few of the differing
 /// options as distinguish all of them; the optimizer comes first, its learning rate second. The optimizer appears by
-/// its value alone, other options by the last part of their name where that is unambiguous: "onebit-adam, lr 0.001". An
-/// option that a configuration lacks is "unset". Where nothing differs, there is one configuration, named after its
-/// optimizer, or "run".
+/// its value alone, other options by the last part of their name where that is unambiguous: "onebit-adam, lr 0.001";
+/// "lr" is always optimizer.lr. An option that a configuration lacks is "unset". Where nothing differs, there is one
+/// configuration, named after its optimizer, or "run".
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
-/// Whether an arm's name holds this value of the learning rate, as in "adam, lr 0.01".
-bool names_rate(const std::string& arm, const std::string& rate);
+/// Whether an arm's name holds the learning rate of its options, as in "adam, lr 0.01".
+bool names_rate(const std::string& name, const std::map<std::string, std::string>& arm);
 
 /// Orders values of an option: numbers by size and before words.
 bool value_before(const std::string& a, const std::string& b);

@@ -23,7 +23,7 @@ std::string percent(double share) {
   return (std::abs(value) < 999.5 ? figure(value, 3) : figure(std::round(value), 15)) + "%";
 }
 
-/// Differences beyond this share are told as ratios.
+/// Differences beyond this share are given as ratios.
 constexpr double kTenfold = 9;
 
 /// Significance that readers look for in a p.
@@ -148,12 +148,13 @@ std::string text_of(const Rates& rates) {
 
 /// Returns the learning rates and how many were tried, without what the names of the arms already say; empty where they
 /// say it all.
-std::string rates_clause(const Verdict& verdict) {
+std::string rates_clause(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
   const Rates &here = verdict.arm_rates, &there = verdict.baseline_rates;
   const bool known = std::isfinite(here.rate) && std::isfinite(there.rate);
   if (known && here.tried == there.tried) {
-    if (names_rate(verdict.arm, shortest(here.rate)) && names_rate(verdict.baseline, shortest(there.rate))) return "";
     const std::size_t tried = here.tried.size();
+    if (names_rate(arm.name, arm.options) && names_rate(baseline.name, baseline.options))
+      return tried < 2 ? "" : "; learning rates of the same " + std::to_string(tried) + " tried";
     if (tried < 2) return "; learning rate " + shortest(here.rate) + " for both, the only one tried";
     return "; learning rate " + shortest(here.rate) + " against " + shortest(there.rate) + ", of the same " +
            std::to_string(tried) + " tried";
@@ -229,10 +230,8 @@ std::string range_text(const Difference& difference) {
   const double low = difference.relative.mean - difference.relative.half_width;
   const double high = difference.relative.mean + difference.relative.half_width;
   if (!difference.is_ratio) return percent(low) + " to " + percent(high);
-  const bool begins_below = low < -1 && high > 0;
-  if (high <= kTenfold)
-    return begins_below ? "up to " + percent(high) : percent(std::max(low, -1.0)) + " to " + percent(high);
-  return (begins_below ? "up to " : times(low) + " to ") + times(high) + " times as high";
+  if (high <= kTenfold) return percent(std::max(low, -1.0)) + " to " + percent(high);
+  return (low < -1 ? "up to " : times(low) + " to ") + times(high) + " times as high";
 }
 
 std::string p_text(const Difference& difference) {
@@ -273,7 +272,7 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
   } else {
     conclude(verdict);
   }
-  verdict.sentence = main_clause(baseline, arm, verdict) + rates_clause(verdict);
+  verdict.sentence = main_clause(baseline, arm, verdict) + rates_clause(baseline, arm, verdict);
   verdict.warnings = warnings_of(baseline, arm);
   return verdict;
 }

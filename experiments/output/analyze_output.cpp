@@ -179,7 +179,7 @@ struct SharedFinding {
 /// Returns an arm's name with its learning rate, which many names hold already.
 std::string name_with_rate(const analysis::Arm& arm) {
   const std::string rate = analysis::option_of(arm.runs.front().header, "optimizer.lr").value_or("");
-  return rate.empty() || analysis::names_rate(arm.name, rate) ? arm.name : arm.name + ", lr " + rate;
+  return rate.empty() || analysis::names_rate(arm.name, arm.options) ? arm.name : arm.name + ", lr " + rate;
 }
 
 /// Returns "adam, lr 0.1, seeds 1, 2: problem: ... (out/adam-1.h5 and 1 more)".

@@ -123,10 +123,16 @@ std::optional<std::size_t> lowest_loss(const std::vector<ArmFigures>& arms) {
   return static_cast<std::size_t>(best - arms.begin());
 }
 
+bool has_auc(const std::vector<ArmFigures>& arms) {
+  return std::ranges::any_of(arms, [](const ArmFigures& arm) { return std::isfinite(arm.auc.mean); });
+}
+
+bool has_boundary(const std::vector<ArmFigures>& arms) {
+  return std::ranges::any_of(arms, [](const ArmFigures& arm) { return std::isfinite(arm.boundary_bytes.mean); });
+}
+
 Table arms_table(const std::vector<ArmFigures>& arms) {
-  const bool clicks = std::ranges::any_of(arms, [](const ArmFigures& arm) { return std::isfinite(arm.auc.mean); });
-  const bool crosses =
-      std::ranges::any_of(arms, [](const ArmFigures& arm) { return std::isfinite(arm.boundary_bytes.mean); });
+  const bool clicks = has_auc(arms), crosses = has_boundary(arms);
   Table table({"arm", "finished", "final loss", "bytes/worker", crosses ? "at boundary" : "vs fp16",
                clicks ? "AUC" : "accuracy", "vs fp32", "best loss"});
   const std::optional<std::size_t> best = lowest_loss(arms);
@@ -143,7 +149,8 @@ Table arms_table(const std::vector<ArmFigures>& arms) {
 }
 
 std::string baselines_of(const std::vector<ArmFigures>& arms) {
-  return "vs fp16: " + arms.front().ratio_fp16.baseline + "; vs fp32: " + arms.front().ratio_fp32.baseline;
+  const std::string fp16 = has_boundary(arms) ? "" : "vs fp16: " + arms.front().ratio_fp16.baseline + "; ";
+  return fp16 + "vs fp32: " + arms.front().ratio_fp32.baseline;
 }
 
 Table targets_table(const analysis::Comparison& comparison) {

@@ -12,7 +12,12 @@ namespace onebit::experiments {
 /// Returns the place of the arm with the lowest mean final loss among those all of whose runs finished; none if there
 /// is no such arm, or only one arm in all.
 std::optional<std::size_t> lowest_loss(const std::vector<analysis::ArmFigures>& arms);
-/// Returns one row per arm, over its seeds. The arm with the lowest loss is marked.
+/// Whether an arm has an AUC, as those of click models have.
+bool has_auc(const std::vector<analysis::ArmFigures>& arms);
+/// Whether an arm has a boundary, at which bytes are counted.
+bool has_boundary(const std::vector<analysis::ArmFigures>& arms);
+/// Returns one row per arm, over its seeds. The arm with the lowest loss is marked. AUC takes the place of the
+/// accuracy, and the bytes at a boundary that of the ratio to fp16.
 Table arms_table(const std::vector<analysis::ArmFigures>& arms);
 /// Names the baselines of the ratios in arms_table; there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);

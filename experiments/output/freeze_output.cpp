@@ -30,7 +30,7 @@ std::string tried_text(const FreezeAnswer& answer) {
 }
 
 /// Names the judging seeds that rule a freeze out: "seed 4 costs 9.12%; the margin is 1%". A mean that is within the
-/// margin is told, too, because it seems to contradict them.
+/// margin is stated as well, because it seems to contradict them.
 std::string ruled_out_text(const FreezeAnswer& answer) {
   const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
   const double margin = answer.judged.criterion.margin;

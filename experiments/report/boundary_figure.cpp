@@ -16,11 +16,23 @@ struct Family {
   std::vector<const ArmFigures*> arms;
 };
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Whether a name has a separator here: a space, a comma, or a dash that is not the sign of an exponent (1e-05).
+bool separates(const std::string& name, std::size_t i) {
+  if (name[i] != '-') return name[i] == ' ' || name[i] == ',';
+  return !(i > 1 && name[i - 1] == 'e' && is_digit(name[i - 2]));
+}
+
+/// Returns the whole words that both names begin with.
 std::string common_start(const std::string& a, const std::string& b) {
-  const auto end = std::ranges::mismatch(a, b).in1;
-  std::string start(a.begin(), end);
-  while (!start.empty() && (start.back() == '-' || start.back() == ' ')) start.pop_back();
-  return start;
+  const auto ends_in = [](const std::string& name, std::size_t i) { return i == name.size() || separates(name, i); };
+  auto end = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  while (end > 0 && !(ends_in(a, end) && ends_in(b, end))) --end;
+  while (end > 0 && separates(a, end - 1)) --end;
+  return a.substr(0, end);
 }
 
 std::vector<Family> families(std::span<const Arm> arms, std::span<const ArmFigures> figures) {

@@ -1,6 +1,7 @@
 #include "experiments/report/clusters.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "experiments/output/price_output.hpp"
@@ -39,15 +40,16 @@ std::string step_text(const netmodel::StepEstimate& step) {
   std::vector<std::string> words;
   for (const Part& part : parts) {
     const double share = part.seconds / step.step.value;
-    if (share >= 0.01) words.push_back(part.name + " " + number(100 * share, 2) + "%");
+    if (share >= 0.01) words.push_back(part.name + " " + std::to_string(std::llround(100 * share)) + "%");
   }
   return seconds_text(step.step.value) + " (" + join(words, ", ") + ")";
 }
 
+/// Returns the shown arms that have a step, where there are clusters: not those whose runs all failed before the first.
 std::vector<const analysis::ArmFigures*> shown_arms(const Report& report) {
   std::vector<const analysis::ArmFigures*> arms;
   for (const analysis::ArmFigures& arm : report.comparison.arms) {
-    if (report.shows(arm.name)) arms.push_back(&arm);
+    if (report.shows(arm.name) && step_of(arm, 0).step.value > 0) arms.push_back(&arm);
   }
   return arms;
 }
@@ -92,16 +94,18 @@ std::string parts_line(const Report& report) {
       same->second.append(" and ").append(arm->name);
     }
   }
+  if (steps.empty()) return "";
   std::vector<std::string> words;
   for (const auto& [text, arms] : steps) words.push_back(std::string(arms).append(": ").append(text));
   return "Time of a step there: " + join(words, "; ") + ". Fewer bytes shorten only the sending.";
 }
 
-std::string largest_part(const analysis::ArmFigures& arm) {
-  const netmodel::StepEstimate& step = step_of(arm, 0);
-  const std::vector<Part> parts = parts_of(step);
-  const Part& most = *std::ranges::max_element(parts, {}, &Part::seconds);
-  return number(100 * most.seconds / step.step.value, 2) + "% of a step is " + most.name;
+std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline) {
+  std::vector<Part> growth = parts_of(step_of(arm, 0));
+  const std::vector<Part> before = parts_of(step_of(baseline, 0));
+  for (std::size_t i = 0; i < growth.size(); ++i) growth[i].seconds -= before[i].seconds;
+  const Part& most = *std::ranges::max_element(growth, {}, &Part::seconds);
+  return most.seconds > 0 ? most.name + ": " + seconds_text(most.seconds) + " more in a step" : "";
 }
 
 Table parts_table(const Report& report) {

@@ -13,11 +13,13 @@ namespace onebit::experiments {
 std::vector<std::string> cluster_lines(const Report& report);
 
 /// Returns what the mean step of each shown arm spends its time on, on the first cluster: "Time of a step there: adam:
-/// 1.08 ms (latency 88%, sending 9%, computing 3%); ...". Empty without clusters.
+/// 1.08 ms (latency 88%, sending 9%, computing 3%); ...". An arm without a step is left out. Empty without clusters or
+/// steps.
 std::string parts_line(const Report& report);
 
-/// Returns the part of an arm's mean step on the first cluster that takes most of its time: "96% of a step is latency".
-std::string largest_part(const analysis::ArmFigures& arm);
+/// Returns the part of an arm's mean step on the first cluster that grew most against its baseline's: "coding: 120 us
+/// more in a step". Empty where no part grew.
+std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline);
 
 /// Returns the parts of the mean step of each shown arm on every cluster.
 Table parts_table(const Report& report);

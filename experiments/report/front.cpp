@@ -179,7 +179,8 @@ std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
   if (!arm.seconds.empty()) {
     const std::string on = " on " + arm.seconds.front().cluster + ", by estimate";
     const bool sends_less = arm.bytes.mean < baseline.bytes.mean;
-    const std::string why = sends_less ? " (" + largest_part(arm) + ")" : "";
+    const std::string grown = sends_less ? grown_part(arm, baseline) : "";
+    const std::string why = grown.empty() ? "" : " (" + grown + ")";
     add(baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean, "is # times as fast" + on,
         "takes # times as long" + on + why);
   }
@@ -214,12 +215,14 @@ std::string accuracy_text(const analysis::Interval& accuracy) {
   return number(100 * accuracy.mean, 3) + half + "%";
 }
 
-/// Number of clusters in the first table; the times on all of them are told below it.
+/// Number of clusters in the first table; the times on all of them are in a table further down.
 constexpr std::size_t kMostClusters = 2;
 
 Table best_table(const Comparison& comparison) {
-  std::vector<std::string> header = {"arm",      "learning rate", "final loss",
-                                     "accuracy", "bytes/worker",  "dense fp16 / sent"};
+  const bool clicks = has_auc(comparison.arms), crosses = has_boundary(comparison.arms);
+  std::vector<std::string> header = {"arm",          "learning rate",
+                                     "final loss",   clicks ? "AUC" : "accuracy",
+                                     "bytes/worker", crosses ? "at boundary" : "dense fp16 / sent"};
   const std::size_t clusters = std::min(kMostClusters, comparison.arms.front().seconds.size());
   for (std::size_t c = 0; c < clusters; ++c) {
     header.push_back("est. time on " + comparison.arms.front().seconds[c].cluster);
@@ -228,9 +231,13 @@ Table best_table(const Comparison& comparison) {
   Table table(header);
   for (const std::string& name : best_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
-    std::vector<std::string> row = {name_at_best(comparison, name), rate_text(arm.rates),
-                                    interval_text(arm.final_loss),  accuracy_text(arm.accuracy),
-                                    bytes_text(arm.bytes.mean),     ratio_text(arm.ratio_fp16.times.mean)};
+    std::vector<std::string> row = {
+        name_at_best(comparison, name),
+        rate_text(arm.rates),
+        interval_text(arm.final_loss),
+        clicks ? interval_text(arm.auc) : accuracy_text(arm.accuracy),
+        bytes_text(arm.bytes.mean),
+        crosses ? bytes_text(arm.boundary_bytes.mean) : ratio_text(arm.ratio_fp16.times.mean)};
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
     row.push_back(std::to_string(arm.finished) + " of " + std::to_string(arm.runs));
     table.add(std::move(row));

@@ -82,23 +82,27 @@ std::vector<LivePage::Stamp> LivePage::stamps() const {
 
 std::string LivePage::update() {
   std::vector<Stamp> now = stamps();  // before the files are read: what changes meanwhile is read next time
-  if (now.empty() || now != stamps_ || update_.empty()) update_ = made_update();
+  if (now.empty() || now != stamps_ || !whole_) update_ = made_update();
   stamps_ = std::move(now);
   return update_;
 }
 
 std::string LivePage::made_update() {
+  whole_ = false;
   try {
     analysis::LogSet logs = analysis::read_logs(paths_, [this](const std::string& path) { return read(path); });
     const std::string progress = progress_of(logs);
+    const bool all = logs.left_out.empty();
     const Report report = report_of(std::move(logs), request_, model_);
     const std::string title = title_.empty() ? title_of(report) : title_;
-    return Json::object({{"title", title},
-                         {"progress", progress},
-                         {"front", front_html(report, title)},
-                         {"map", loss_map_html(report)},
-                         {"curves", chart_data(report.comparison, report.shown)}})
-        .text();
+    std::string text = Json::object({{"title", title},
+                                     {"progress", progress},
+                                     {"front", front_html(report, title)},
+                                     {"map", loss_map_html(report)},
+                                     {"curves", chart_data(report.comparison, report.shown)}})
+                           .text();
+    whole_ = all;
+    return text;
   } catch (const Error& error) {
     return Json::object({{"title", "onebit watch"},
                          {"progress", std::string("Nothing to show yet: ") + error.what()},

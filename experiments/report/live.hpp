@@ -41,6 +41,7 @@ class LivePage {
   };
 
   std::vector<Stamp> stamps() const;
+  /// Makes an update, and sets whole_.
   std::string made_update();
   analysis::Run read(const std::string& path);
   std::string progress_of(const analysis::LogSet& logs) const;
@@ -52,6 +53,7 @@ class LivePage {
   std::map<std::string, Known> known_;
   std::vector<Stamp> stamps_;  ///< of the files that update_ was made from
   std::string update_;
+  bool whole_ = false;  ///< whether update_ was made, of all logs: what could not be read may be readable next time
 };
 
 }  // namespace onebit::experiments

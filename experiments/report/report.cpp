@@ -140,6 +140,7 @@ void share_scale(std::vector<Figure>& figures) {
       for (const double value : row) least = std::isfinite(value) ? std::min(least, value) : least;
     }
   }
+  if (!std::isfinite(least)) return;
   for (Figure& figure : figures) {
     if (figure.name.starts_with("tensors-")) figure.map.low = least;
   }

@@ -17,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "device/base/error.hpp"
@@ -121,11 +122,15 @@ class Clients {
   void serve(int socket) {
     Client& client = clients_.emplace_back();
     client.socket = socket;
-    client.thread = std::thread([this, &client] {
-      answer_client(client.socket, answer_);
-      shutdown(client.socket, SHUT_RDWR);
+    try {
+      client.thread = std::thread([this, &client] {
+        answer_or_leave(client.socket);
+        shutdown(client.socket, SHUT_RDWR);
+        client.served = true;
+      });
+    } catch (const std::system_error&) {  // no thread is to be had: this client is turned away
       client.served = true;
-    });
+    }
   }
 
  private:
@@ -135,8 +140,17 @@ class Clients {
     std::thread thread;
   };
 
+  /// Answers a client. One that cannot be answered, such as for want of memory, gets none and harms no other.
+  void answer_or_leave(int socket) const {
+    try {
+      answer_client(socket, answer_);
+    } catch (const std::exception&) {
+      return;
+    }
+  }
+
   static void part_with(Client& client) {
-    client.thread.join();
+    if (client.thread.joinable()) client.thread.join();
     close(client.socket);
   }
 

@@ -23,8 +23,9 @@ class Server {
   int port() const { return port_; }
 
   /// Answers requests until stop() returns true, which is asked several times a second. answer: the response to the
-  /// path of a GET request; it is called by one thread at a time, but not always by the same. A client that is slow
-  /// keeps up to seven others from nothing; one that sends too much, nothing, or anything else, is turned away.
+  /// path of a GET request; it is called by one thread at a time, but not always by the same. A slow client does not
+  /// hold up others; at most eight are served at a time. One that sends too much, nothing, or anything else, is turned
+  /// away.
   void serve(const std::function<Response(const std::string& path)>& answer, const std::function<bool()>& stop);
 
  private:

@@ -136,6 +136,7 @@ const GridCell& best_of(const GridArm& arm) {
 
 /// Returns how far two arms at their best are apart: ": final loss 5.8% higher". It is the mean over the seeds of the
 /// relative differences, as in the verdicts of analyze: relative to the parent, if the one descends from the other.
+/// Empty where its sign is not that of the difference of the means, by which the arms are ranked.
 std::string difference_text(const GridArm& best, const GridArm& next) {
   std::vector<double> low, high;
   for (const auto& [seed, loss] : best_of(best).losses) {
@@ -147,7 +148,9 @@ std::string difference_text(const GridArm& best, const GridArm& next) {
   const bool is_child = optim::parent_of(best.optimizer) == next.optimizer;
   const analysis::Difference difference =
       is_child ? analysis::paired_difference(high, low) : analysis::paired_difference(low, high);
-  if (!std::isfinite(difference.relative.mean)) return "";
+  const double higher = is_child ? -difference.relative.mean : difference.relative.mean;
+  const bool ranks_higher = best_of(next).loss.mean > best_of(best).loss.mean;
+  if (!std::isfinite(higher) || higher < 0 || (higher > 0) != ranks_higher) return "";
   return (is_child ? ": against it, " : ": ") + analysis::shift_text(difference);
 }
 

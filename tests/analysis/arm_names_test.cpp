@@ -39,6 +39,21 @@ TEST_CASE("arm names: the whole option where its last part is not clear, unset w
   CHECK(names({{{"optimizer", "adam"}}, {{"optimizer", "adam"}, {"batch", "4"}}}) == Names{"batch unset", "batch 4"});
 }
 
+TEST_CASE("arm names: lr is the learning rate of the optimizer, and no other") {
+  CHECK(names({{{"tables.lr", "0.1"}}, {{"tables.lr", "0.2"}}}) == Names{"tables.lr 0.1", "tables.lr 0.2"});
+  CHECK(names({{{"optimizer.lr", "1"}, {"tables.lr", "1"}},
+               {{"optimizer.lr", "2"}, {"tables.lr", "1"}},
+               {{"optimizer.lr", "1"}, {"tables.lr", "2"}}}) ==
+        Names{"lr 1, tables.lr 1", "lr 2, tables.lr 1", "lr 1, tables.lr 2"});
+  const Options arm = {{"optimizer.lr", "0.1"}, {"tables.lr", "0.1"}};
+  CHECK(names_rate("adam, lr 0.1", arm));
+  CHECK(names_rate("lr 0.1, batch 8", arm));
+  for (const char* name : {"adam, tables.lr 0.1", "adam, lr 0.12", "lr 0.2, tables.lr 0.1", "adam"}) {
+    CHECK_FALSE(names_rate(name, arm));
+  }
+  CHECK_FALSE(names_rate("lr unset", {}));
+}
+
 TEST_CASE("arm names: a single arm is named after its optimizer") {
   CHECK(names({{{"optimizer", "adam"}, {"batch", "8"}}}) == Names{"adam"});
   CHECK(names({{{"batch", "8"}}}) == Names{"run"});

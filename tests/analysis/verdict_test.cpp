@@ -96,7 +96,8 @@ TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no 
   // 1,000 ± 12.706 * 565.685 / sqrt(2)
   CHECK_THAT(sentence({1, 1}, {601, 1401}),
              Contains("final loss 1001 times as high (95% interval up to 6083 times as high, Student's t"));
-  CHECK_THAT(sentence({1, 1}, {2, 3}), Contains("final loss 150% higher (95% interval up to 785%, Student's t"));
+  CHECK_THAT(sentence({1, 1}, {2, 3}), Contains("final loss 150% higher (95% interval -100% to 785%, Student's t"));
+  CHECK(range_text(difference(-0.6, 1, 3)) == "-100% to 40%");
   CHECK_THAT(sentence({1, 1}, {9.5, 9.9}), Contains("final loss 870% higher (95% interval 7.16 to 12.2 times as high"));
   CHECK_THAT(sentence({1, 1}, {0.01, 0.03}), Contains("(95% interval -100% to -85.3%, Student's t"));
   // Where the baseline's loss is not above 0, there is no ratio.
@@ -111,10 +112,14 @@ TEST_CASE("verdict: what p of the sign-flip test a number of seeds can give is s
   CHECK(p_text({{0.1, 0.1, 6}, 0.03125, 6, 0.1}) == "p = 0.0312");
 }
 
-TEST_CASE("verdict: learning rates are told once") {
-  const Arm a = make_arm("adam, lr 0.001", {1, 2}), b = make_arm("onebit, lr 0.01", {1, 3});
+TEST_CASE("verdict: learning rates are stated once") {
+  const Arm a = make_arm("adam, lr 0.001", {1, 2}, {{"optimizer.lr", "0.001"}});
+  const Arm b = make_arm("onebit, lr 0.01", {1, 3}, {{"optimizer.lr", "0.01"}});
   const Rates low{0.001, {0.001, 0.01}}, high{0.01, {0.001, 0.01}};
-  CHECK_THAT(judge(a, b, low, high).sentence, !Contains("learning rate"));
+  CHECK_THAT(judge(a, b, low, high).sentence, EndsWith("; learning rates of the same 2 tried"));
+  CHECK_THAT(judge(a, a, one, one).sentence, !Contains("learning rate"));
+  const Arm tables = make_arm("tables.lr 0.001", {1, 2}, {{"optimizer.lr", "0.001"}, {"tables.lr", "0.001"}});
+  CHECK_THAT(judge(tables, tables, one, one).sentence, EndsWith("; learning rate 0.001 for both, the only one tried"));
   CHECK_THAT(judge(make_arm("a", {1, 2}), make_arm("b", {1, 3}), low, high).sentence,
              EndsWith("; learning rate 0.01 against 0.001, of the same 2 tried"));
   CHECK_THAT(judge(make_arm("a", {1, 2}), make_arm("b", {1, 3}), one, one).sentence,

@@ -1,5 +1,9 @@
 // Reports through the program: the contents of the page, its validity as HTML in browsers, its table and its pictures.
 
+#include <limits>
+
+#include "experiments/output/comparison_output.hpp"
+#include "experiments/report/clusters.hpp"
 #include "experiments/report/live.hpp"
 #include "tests/experiments/program.hpp"
 
@@ -194,6 +198,62 @@ TEST_CASE("report: the caption of the stability follows the runs") {
   CHECK_THAT(caption({{"--freeze", "never"}}), EndsWith("One run of each arm. No run froze."));
 }
 
+TEST_CASE("report: a line of AUC against bytes is named by the whole words that its arms share") {
+  const auto label = [](const std::string& a, const std::string& b) {
+    analysis::Comparison comparison;
+    std::vector<analysis::Arm> arms;
+    for (const std::string& name : {a, b}) {
+      arms.push_back({name, {{"boundary.k", name}}, {}});
+      analysis::ArmFigures figures;
+      figures.name = name;
+      comparison.arms.push_back(std::move(figures));
+    }
+    return boundary_figures(arms, comparison).at(0).plot.curves.at(0).label;
+  };
+  CHECK(label("adam, k 0.05", "adam, k 0.01") == "adam, k");
+  CHECK(label("dct-5", "dct-50") == "dct");
+  CHECK(label("dct-5", "dct") == "dct");
+  CHECK(label("k 1e-05", "k 1e-04") == "k");
+  CHECK(label("dct-1e-5", "dct-1e-4") == "dct");
+  CHECK(label("adam, 0.5", "adam, 0.6") == "adam");
+}
+
+TEST_CASE("report: what takes time in a step, and what grew against the baseline") {
+  const auto arm = [](const std::string& name, double computing, double sending, double coding) {
+    netmodel::StepEstimate step;
+    step.forward.value = computing;
+    step.exchange.bandwidth.value = step.communication.value = sending;
+    step.codec.value = coding;
+    step.step.value = computing + sending + coding;
+    analysis::ArmFigures figures;
+    figures.name = name;
+    figures.times.push_back({{}, {}, {step}});
+    return figures;
+  };
+  Report report;
+  report.comparison.clusters.resize(1);
+  report.comparison.arms = {arm("dense", 5, 2, 0), arm("bits", 5, 1, 2), arm("alone", 5, 0, 0), arm("failed", 0, 0, 0)};
+  const std::vector<analysis::ArmFigures>& arms = report.comparison.arms;
+  for (const analysis::ArmFigures& each : arms) report.shown.push_back(each.name);
+  CHECK(parts_line(report) ==
+        "Time of a step there: dense: 7 s (computing 71%, sending 29%); bits: 8 s (computing 63%, coding 25%, sending "
+        "13%); alone: 5 s (computing 100%). Fewer bytes shorten only the sending.");
+  CHECK(grown_part(arms[1], arms[0]) == "coding: 2 s more in a step");
+  CHECK(grown_part(arms[2], arms[0]).empty());
+  report.shown = {"failed"};
+  CHECK(parts_line(report).empty());
+}
+
+TEST_CASE("report: the baselines of ratios that the table of arms shows, and no other") {
+  analysis::ArmFigures arm;
+  arm.ratio_fp16.baseline = "half";
+  arm.ratio_fp32.baseline = "single";
+  arm.boundary_bytes.mean = 5;
+  CHECK(baselines_of({arm}) == "vs fp32: single");
+  arm.boundary_bytes.mean = std::numeric_limits<double>::quiet_NaN();
+  CHECK(baselines_of({arm}) == "vs fp16: half; vs fp32: single");
+}
+
 TEST_CASE("watch: an update is made anew only where a file has changed") {
   const Folder folder;
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--steps", "20"})).status == 0);
@@ -202,11 +262,16 @@ TEST_CASE("watch: an update is made anew only where a file has changed") {
   const std::string first = page.update();
   CHECK_THAT(first, Contains("1 of 1 run finished"));
   const auto written = std::filesystem::last_write_time(folder / "run.h5");
+  const std::string log = read_file(folder / "run.h5");
   write_file(folder / "run.h5", std::string(std::filesystem::file_size(folder / "run.h5"), 'x'));
   std::filesystem::last_write_time(folder / "run.h5", written);
   CHECK(page.update() == first);
   std::filesystem::last_write_time(folder / "run.h5", written + std::chrono::seconds(1));
   CHECK_THAT(page.update(), Contains("Nothing to show yet"));
+  // What could not be read is read anew, even if its time and size stay the same.
+  write_file(folder / "run.h5", log);
+  std::filesystem::last_write_time(folder / "run.h5", written + std::chrono::seconds(1));
+  CHECK(page.update() == first);
 }
 
 TEST_CASE("watch: the page of a folder is served to those who know the address, and nothing is written", "[once]") {

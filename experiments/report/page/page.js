@@ -211,7 +211,10 @@
   const update = async () => {
     try {
       const answer = await fetch("update"), text = await answer.text();
-      if (text !== last) {
+      if (!answer.ok) {
+        element("status").textContent = `This is the last state; there is no update: ${text.trim()}`;
+        last = "";
+      } else if (text !== last) {
         const parts = JSON.parse(last = text);
         document.title = parts.title;
         element("front").innerHTML = parts.front;
@@ -219,7 +222,7 @@
         element("status").textContent = parts.progress;
         if (parts.curves.arms) adopt(parts.curves);
       }
-      root.dataset.updates = String(Number(root.dataset.updates || 0) + 1);
+      if (answer.ok) root.dataset.updates = String(Number(root.dataset.updates || 0) + 1);
     } catch (error) {
       element("status").textContent = "The program that serves this page has ended; this is the last state.";
       last = "";
