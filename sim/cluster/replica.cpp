@@ -107,11 +107,13 @@ std::string Replica::bad_tensor(bool with_gradients) const {
 }
 
 std::string Replica::first_bad_tensor(bool with_gradients) const {
-  const std::string bad = bad_tensor(with_gradients);
-  if (!bad.empty()) return bad;
+  const std::string bad_weights = bad_tensor(false);
+  if (!bad_weights.empty()) return bad_weights;
   StateCheck state(shard);
   model->visit_state(state);
   if (!state.bad().empty()) return "weights are finite, but not the model's state " + state.bad();
+  const std::string bad = bad_tensor(with_gradients);
+  if (!bad.empty()) return bad;
   const std::vector<float> weight_values = weights.to_host();
   const std::vector<Range> ranges = compress::ranges_of(model->tensors());
   const auto parameters = static_cast<std::size_t>(model->parameters());

@@ -28,7 +28,7 @@ void check_not_negative(const std::string& option, double value) {
 void refuse_owned(const RunConfig& config) {
   const ModelConfig& model = config.model;
   if (model_entry(model.name).input != Input::bags) return;
-  if (config.optimizer.name.starts_with("cada")) {
+  if (config.optimizer.name.starts_with("cada") && !model_entry(model.name).whole_batch) {
     throw ConfigError("this optimizer compares gradients at old weights, and old tables are not kept",
                       "optimizer " + config.optimizer.name + ", model " + model.name, "take another optimizer");
   }

@@ -293,7 +293,7 @@ TEST_CASE("what DES cannot do is refused by name", "[sim][des]") {
   CHECK(model(config, data) ==
         "the workers of this model own whole tables (tables.split row, model des-fm); leave it out, or take --model "
         "dlrm-nano");
-  config.tables = {.split = "table", .capacity = 100};
+  config.tables = {.width = 3, .split = "table", .capacity = 100};
   config.workers = 1;
   CHECK(model(config, data) ==
         "worker 0 would own 864 bytes of tables (tables.split table, tables.capacity 100); take more workers");

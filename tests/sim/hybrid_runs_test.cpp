@@ -127,16 +127,11 @@ TEST_CASE("hybrid: evaluations have an AUC, with and without the boundary's code
 TEST_CASE("hybrid: a divergence of the tables is named", "[hybrid]") {
   const Folder folder;
   RunConfig config = dlrm_config();
-  const auto reason = [&](double lr, const std::string& name) {
-    config.model.tables.lr = lr;
-    const Ended ended = run(config, folder / name, Existing::refuse);
-    CHECK(ended.result.status == RunStatus::diverged);
-    return ended.result.reason;
-  };
-  CHECK_THAT(reason(1e39, "a.h5"),
+  config.model.tables.lr = 1e39;  // infinite as a float
+  const Ended ended = run(config, folder / "run.h5", Existing::refuse);
+  CHECK(ended.result.status == RunStatus::diverged);
+  CHECK_THAT(ended.result.reason,
              Catch::Contains("weights are finite, but not the model's state 0/embeddings/0/tables"));
-  CHECK_THAT(reason(1e30, "b.h5"), Catch::Contains("weights are finite, the largest number of the model's state is ") &&
-                                       Catch::Contains(" (0/embeddings/0/tables)"));
 }
 
 TEST_CASE("hybrid: what covers shared weights only is refused", "[hybrid]") {
@@ -160,5 +155,5 @@ TEST_CASE("hybrid: what covers shared weights only is refused", "[hybrid]") {
   config.model.boundary.codec.name = "dct-mp";
   CHECK_THROWS_WITH(VirtualCluster(config),
                     "the model has no boundary between workers (boundary.codec dct-mp, model mlp); take a model with "
-                    "tables (dlrm-*), or cut an mlp or a transformer with --model.cut");
+                    "tables (dlrm-*, des-*), or cut an mlp or a transformer with --model.cut");
 }

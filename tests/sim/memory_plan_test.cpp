@@ -33,6 +33,11 @@ RunConfig staged_config(const std::string& optimizer) {
   return config;
 }
 
+void evaluate(VirtualCluster& cluster) {
+  cluster.evaluate();
+  if (cluster.crosses_boundary()) cluster.evaluate(true);
+}
+
 /// Does what a training loop does with the cluster in one step.
 void step(VirtualCluster& cluster) {
   const StepOutcome outcome = cluster.advance();
@@ -40,8 +45,7 @@ void step(VirtualCluster& cluster) {
   StepRow row = measure_step(cluster, outcome);
   measure_errors(cluster, workers, row);
   measure_tensors(cluster, outcome.step);
-  cluster.evaluate();
-  if (cluster.crosses_boundary()) cluster.evaluate(true);
+  evaluate(cluster);
 }
 
 /// Sums a figure over all devices.
@@ -81,7 +85,7 @@ struct Counted {
 Counted count(const RunConfig& config) {
   const RunResources resources = make_resources(config);
   VirtualCluster cluster(config, resources);
-  cluster.evaluate();
+  evaluate(cluster);
   while (cluster.step() < 3) step(cluster);
   Counted counted;
   counted.late_allocations = -sum(resources, &device::MemoryUse::allocations);
