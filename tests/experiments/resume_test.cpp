@@ -174,7 +174,7 @@ TEST_CASE("resume: a damaged checkpoint is a warning, and the previous one is us
 }
 
 TEST_CASE("resume: a disk that fills ends the run with one line and the last checkpoint whole") {
-  const SmallDisk disk("2500k");
+  const SmallDisk disk("3000k");
   ONEBIT_SKIP_UNLESS(disk.mounted(), "tmpfs", "cannot mount a small tmpfs (not root?)");
   const Folder& folder = disk.folder();
   const Arguments wide = checkpointing({"--model.layers", "4,9000,3", "--checkpoint.keep", "9"});
