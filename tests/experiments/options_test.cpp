@@ -123,7 +123,8 @@ TEST_CASE("options: every option of a model or a data source is some entry's, an
   };
   add("model.", sim::models());
   add("data.", sim::data_sources());
-  for (const char* group : {"model.tables", "model.boundary"}) CHECK(used.erase(group) == 1);  // groups of other options
+  for (const char* group : {"model.tables", "model.boundary"})
+    CHECK(used.erase(group) == 1);  // groups of other options
   for (const auto& option : experiments::run_options()) {
     if (option.name.starts_with("model.") || option.name.starts_with("data.")) options.insert(option.name);
   }
