@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "compress/channels/records.hpp"
 #include "device/base/error.hpp"
 #include "device/launch/launch.hpp"
 #include "device/launch/sums.hpp"
@@ -62,15 +63,19 @@ std::unique_ptr<compress::Codec> codec_of(const BoundaryConfig& config) {
 }  // namespace
 
 SendingColumns SendingColumns::one(Index columns) {
-  SendingColumns result;
-  for (Index c = 0; c < columns; ++c) result.columns.push_back({0, c, columns, 0});
+  return blocks(1, columns);
+}
+
+SendingColumns SendingColumns::blocks(Index senders, Index columns) {
+  SendingColumns result{.senders = senders};
+  for (Index c = 0; c < senders * columns; ++c)
+    result.columns.push_back({c / columns, c % columns, columns, c / columns * columns});
   return result;
 }
 
 SendingColumns SendingColumns::everyone(Index workers, Index columns) {
-  SendingColumns result{.senders = workers, .to_all = true};
-  for (Index c = 0; c < workers * columns; ++c)
-    result.columns.push_back({c / columns, c % columns, columns, c / columns * columns});
+  SendingColumns result = blocks(workers, columns);
+  result.to_all = true;
   return result;
 }
 
@@ -258,13 +263,9 @@ void Boundary::append(const Way& way, double bytes, netmodel::TrafficList& traff
   if (group == 1) return;
   const double each = bytes / static_cast<double>(workers_);
   const double payload = each * static_cast<double>(group) / static_cast<double>(group - 1);
-  traffic.push_back({.collective = netmodel::Collective::all_to_all,
-                     .direction = way.direction,
-                     .type = codec_ == nullptr ? netmodel::WireType::fp32 : netmodel::WireType::packed,
-                     .group_size = group,
-                     .messages = messages_sent(netmodel::Collective::all_to_all, group),
-                     .payload_bytes = static_cast<Index>(std::ceil(payload)),
-                     .tensor = netmodel::kActivations});
+  traffic.push_back(compress::record(netmodel::Collective::all_to_all, way.direction,
+                                     codec_ == nullptr ? netmodel::WireType::fp32 : netmodel::WireType::packed, group,
+                                     static_cast<Index>(std::ceil(payload)), netmodel::kActivations));
 }
 
 /// Records that every worker has contributed its columns of all examples.

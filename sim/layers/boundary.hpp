@@ -23,6 +23,8 @@ struct SendingColumns {
 
   /// One sender for all columns: the cut of a model between two groups of workers.
   static SendingColumns one(Index columns);
+  /// Every sender sends `columns` columns: [senders][columns].
+  static SendingColumns blocks(Index senders, Index columns);
   /// Every worker sends `columns` columns to all: [workers][columns].
   static SendingColumns everyone(Index workers, Index columns);
 };

@@ -34,12 +34,7 @@ void check_fields(const ModelConfig& config, const DataSource& data, Index width
     throw ConfigError("the workers of this model own whole tables", "tables.split " + config.tables.split + model,
                       "leave it out, or take --model dlrm-nano");
   }
-  const auto fields = std::ssize(data.tables());
-  if (config.workers > fields) {
-    throw ConfigError("there are more workers than tables",
-                      "workers " + std::to_string(config.workers) + ", " + std::to_string(fields) + " tables",
-                      "take fewer workers or data with more tables");
-  }
+  require_shares(config.workers, std::ssize(data.tables()), "tables", "take fewer workers or data with more tables");
   check_capacity(config.tables, elements_owned(TableSplit::table, config.workers, data.tables(), width), width,
                  "take more workers");
 }

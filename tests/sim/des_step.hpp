@@ -1,7 +1,6 @@
 #pragma once
 // Clicks whose bags have one row, and steps of models that are split by fields.
 
-#include <cstring>
 #include <set>
 
 #include "device/comm/communicator.hpp"
@@ -9,7 +8,7 @@
 #include "tests/devices.hpp"
 #include "tests/oracle/des.hpp"
 #include "tests/oracle/random.hpp"
-#include "tests/sim/same_runs.hpp"
+#include "tests/sim/table_values.hpp"
 
 namespace onebit::tests {
 
@@ -141,18 +140,7 @@ class FieldSteps {
   const std::vector<float>& weights() const { return weights_; }
   const std::vector<double>& gradient() const { return gradient_; }
   const netmodel::TrafficList& traffic() const { return traffic_; }
-  std::vector<float> tables() {
-    State state;
-    Dump dump(state, shard_);
-    model_->visit_state(dump);
-    for (const auto& [name, bytes] : state) {
-      if (!name.ends_with("tables")) continue;
-      std::vector<float> values(bytes.size() / sizeof(float));
-      std::memcpy(values.data(), bytes.data(), bytes.size());
-      return values;
-    }
-    return {};
-  }
+  std::vector<float> tables() { return tables_of(*model_, shard_); }
 
   /// Number of rows that a step touches.
   Index distinct(Index step) const {
@@ -189,21 +177,5 @@ class FieldSteps {
   std::vector<double> gradient_;
   netmodel::TrafficList traffic_;
 };
-
-/// Central differences of value() with respect to every number.
-template <class Value>
-oracle::Vector central_differences(oracle::Vector numbers, const Value& value) {
-  constexpr double step = 1e-5;
-  oracle::Vector result;
-  for (double& number : numbers) {
-    const double middle = number;
-    number = middle + step;
-    const double above = value(numbers);
-    number = middle - step;
-    result.push_back((above - value(numbers)) / (2 * step));
-    number = middle;
-  }
-  return result;
-}
 
 }  // namespace onebit::tests

@@ -1,13 +1,11 @@
 #pragma once
 // One step of a recommendation model on a few clicks, and the oracle's view of it.
 
-#include <cstring>
-
 #include "device/comm/communicator.hpp"
 #include "sim/models/model.hpp"
 #include "tests/devices.hpp"
 #include "tests/sim/recommender_data.hpp"
-#include "tests/sim/same_runs.hpp"
+#include "tests/sim/table_values.hpp"
 
 namespace onebit::tests {
 
@@ -30,7 +28,7 @@ class HybridStep {
   HybridStep(const device::Device& device, const sim::ModelConfig& config)
       : config_(config), model_(sim::make_model(device, config, data_)), shard_(device::whole(device, config.workers)) {
     weights_ = model_->initial_weights(7);
-    before_ = tables();
+    before_ = tables_of(*model_, shard_);
     const device::Buffer<float> weights = on(device, weights_);
     device::Buffer<float> rows(device, config.workers * model_->parameters());
     sim::Batch batch;
@@ -41,7 +39,7 @@ class HybridStep {
     const sim::GradientPass pass = model_->gradients({weights.data(), 0}, batch, {rows.data(), model_->parameters()});
     for (const double loss : pass.losses()) loss_ += loss / static_cast<double>(config.workers);
     model_->end_step({shard_, 0.25, 1, traffic_});
-    after_ = tables();
+    after_ = tables_of(*model_, shard_);
     const std::vector<float> gradients = rows.to_host();
     dense_.resize(weights_.size());
     for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -75,11 +73,11 @@ class HybridStep {
     return sum / static_cast<double>(kExamples);
   }
   oracle::Vector dense_differences() const {
-    return differences({weights_.begin(), weights_.end()},
-                       [&](const oracle::Vector& w) { return oracle_loss(w, old_tables()); });
+    return central_differences({weights_.begin(), weights_.end()},
+                               [&](const oracle::Vector& w) { return oracle_loss(w, old_tables()); });
   }
   oracle::Vector table_differences() const {
-    return differences(old_tables(), [&](const oracle::Vector& t) {
+    return central_differences(old_tables(), [&](const oracle::Vector& t) {
       return oracle_loss({weights_.begin(), weights_.end()}, t);
     });
   }
@@ -100,34 +98,6 @@ class HybridStep {
   oracle::Vector old_tables() const { return {before_.begin(), before_.end()}; }
 
  private:
-  template <class Value>
-  static oracle::Vector differences(oracle::Vector numbers, const Value& value) {
-    constexpr double step = 1e-5;
-    oracle::Vector result;
-    for (double& number : numbers) {
-      const double middle = number;
-      number = middle + step;
-      const double above = value(numbers);
-      number = middle - step;
-      result.push_back((above - value(numbers)) / (2 * step));
-      number = middle;
-    }
-    return result;
-  }
-
-  std::vector<float> tables() {
-    State state;
-    Dump dump(state, shard_);
-    model_->visit_state(dump);
-    for (const auto& [name, bytes] : state) {
-      if (!name.ends_with("tables")) continue;
-      std::vector<float> values(bytes.size() / sizeof(float));
-      std::memcpy(values.data(), bytes.data(), bytes.size());
-      return values;
-    }
-    return {};
-  }
-
   FewClicks data_;
   sim::ModelConfig config_;
   std::unique_ptr<sim::Model> model_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compress/channels/blocks.hpp"
+#include "compress/channels/records.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "device/launch/launch.hpp"
@@ -13,13 +15,6 @@ namespace onebit::sim {
 namespace {
 
 constexpr Index kMostElements = Index{1} << 40;
-
-/// Rectangle of elements of a buffer.
-template <class T>
-device::Block block(device::Buffer<T>& buffer, Index first, Index rows, Index width, Index pitch) {
-  constexpr auto size = static_cast<Index>(sizeof(T));
-  return {buffer.data() + first, rows, width * size, pitch * size};
-}
 
 }  // namespace
 
@@ -124,8 +119,9 @@ void EmbeddingBags::place_parts(Index draws) {
     if (part.first_draw + part.batch > draws) throw Error("a batch has draws that the step has not", "EmbeddingBags");
     const Index first = part.first_worker * draws + part.first_draw;
     const auto copy = [&](auto& to, auto& from, Index columns) {
-      to.memory()->copy(block(to, first * columns, part.workers, part.batch * columns, draws * columns), *from.memory(),
-                        block(from, 0, part.workers, part.batch * columns, part.batch * columns));
+      to.memory()->copy(compress::block(to, first * columns, part.workers, part.batch * columns, draws * columns),
+                        *from.memory(),
+                        compress::block(from, 0, part.workers, part.batch * columns, part.batch * columns));
     };
     copy(deltas_, part.deltas, outputs());
     copy(bags_, part.bags, slots_);
@@ -137,8 +133,8 @@ void EmbeddingBags::exchange(const device::Shard& shard, Index draws) {
   if (shard.ranks() == 1) return;
   const auto rows_of = [&](Range workers) -> device::Blocks {
     const Index first = workers.first * draws, rows = workers.count * draws;
-    return {block(deltas_, first * outputs(), rows, outputs(), outputs()),
-            block(bags_, first * slots_, rows, slots_, slots_)};
+    return {compress::block(deltas_, first * outputs(), rows, outputs(), outputs()),
+            compress::block(bags_, first * slots_, rows, slots_, slots_)};
   };
   std::vector<device::Blocks> to, from;
   for (Index rank = 0; rank < shard.ranks(); ++rank) {
@@ -179,13 +175,9 @@ void EmbeddingBags::update(double lr, Index examples) {
 void EmbeddingBags::record(netmodel::TrafficList& traffic) {
   if (shape_.workers == 1) return;
   const Index numbers = ceil_div(std::ssize(lists_.examples), shape_.workers);
-  traffic.push_back({.collective = netmodel::Collective::all_to_all,
-                     .direction = netmodel::Direction::up,
-                     .type = netmodel::WireType::packed,
-                     .group_size = shape_.workers,
-                     .messages = messages_sent(netmodel::Collective::all_to_all, shape_.workers),
-                     .payload_bytes = 4 * numbers * shape_.copies,
-                     .tensor = netmodel::kRowNumbers});
+  traffic.push_back(compress::record(netmodel::Collective::all_to_all, netmodel::Direction::up,
+                                     netmodel::WireType::packed, shape_.workers, 4 * numbers * shape_.copies,
+                                     netmodel::kRowNumbers));
 }
 
 }  // namespace onebit::sim

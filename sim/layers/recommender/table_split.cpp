@@ -4,15 +4,11 @@
 #include "sim/layers/recommender/bag_kernels.hpp"
 
 namespace onebit::sim {
-namespace {
-
 void require_shares(Index workers, Index things, const char* what, const char* hint) {
   if (workers <= things) return;
   throw ConfigError("there are more workers than " + std::string(what),
                     "workers " + std::to_string(workers) + ", " + std::to_string(things) + " " + what, hint);
 }
-
-}  // namespace
 
 TableSplit parse_table_split(const std::string& name) {
   if (name == "table") return TableSplit::table;
@@ -22,13 +18,13 @@ TableSplit parse_table_split(const std::string& name) {
 }
 
 SendingColumns senders_of(TableSplit split, Index workers, Index tables, Index width) {
-  SendingColumns result{.senders = workers, .receivers_send = true};
   const Index pooled = tables * width;
   if (split == TableSplit::row) {
-    for (Index c = 0; c < workers * pooled; ++c)
-      result.columns.push_back({c / pooled, c % pooled, pooled, c / pooled * pooled});
-    return result;
+    SendingColumns blocks = SendingColumns::blocks(workers, pooled);
+    blocks.receivers_send = true;
+    return blocks;
   }
+  SendingColumns result{.senders = workers, .receivers_send = true};
   const bool whole = split == TableSplit::table;
   require_shares(
       workers, whole ? tables : width, whole ? "tables" : "columns in a table",
