@@ -27,7 +27,7 @@ double expected_maximum(Index count) {
 }
 
 bool is_mean(const Traffic& traffic) {
-  return traffic.collective == Collective::all_reduce && traffic.type == WireType::fp32;
+  return traffic.collective == Collective::all_reduce && traffic.type == WireType::fp32 && !is_of_boundary(traffic);
 }
 
 bool carries_gradients(const StepTraffic& step, const Traffic& traffic) {

@@ -278,7 +278,8 @@ void Boundary::append_to_all(double bytes, netmodel::TrafficList& traffic) const
                      .type = encoded ? netmodel::WireType::packed : netmodel::WireType::fp32,
                      .group_size = workers_,
                      .messages = messages_sent(collective, workers_),
-                     .payload_bytes = static_cast<Index>(std::ceil(bytes / static_cast<double>(workers_)))});
+                     .payload_bytes = static_cast<Index>(std::ceil(bytes / static_cast<double>(workers_))),
+                     .tensor = netmodel::kActivations});
 }
 
 void Boundary::end_step(const StepEnd& end) {

@@ -54,6 +54,16 @@ TEST_CASE("hybrid: a cut model runs, is priced and compared with any number of w
   CHECK(run_onebit(folder, {"analyze", "4.h5"}).status == 0);
 }
 
+TEST_CASE("hybrid: partial results of DES count as bytes at the boundary") {
+  const Folder folder;
+  const Outcome run =
+      run_onebit(folder, {"run", "--model", "des-lr", "--workers", "4", "--batch", "8", "--steps", "3", "--data.rows",
+                          "40,30,20,10,5", "--data.examples", "600", "--optimizer", "adam", "-o", "run.h5"});
+  REQUIRE(run.status == 0);
+  // One number of 4 bytes for each of 32 examples: a ring sends 2 * 3/4 of 128 bytes in each of 3 steps.
+  CHECK_THAT(run.out, Contains("across the boundary") && Contains("each worker sent 576 B\n"));
+}
+
 TEST_CASE("hybrid: files of weights are refused where workers own tables") {
   const Folder folder;
   const Outcome run = run_onebit(folder, dlrm("run", {"--weights-out", "w.h5", "-o", "run.h5"}));
