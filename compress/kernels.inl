@@ -49,6 +49,7 @@ ONEBIT_FOR_EACH_ROW(onebit::compress::ZeroPickedKernel);
 ONEBIT_REDUCE(onebit::compress::BalanceTerm);
 ONEBIT_REDUCE(onebit::compress::PlaceErrorsKernel);
 ONEBIT_REDUCE(onebit::compress::EncodedSquareKernel);
+ONEBIT_REDUCE(onebit::compress::SentKernel);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::rows, onebit::compress::ScaleTerm>);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebit::compress::ScaleTerm>);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::weighted, onebit::compress::ScaleTerm>);

@@ -40,10 +40,11 @@ struct ExchangeSeconds {
   device::Seconds server = 0;    ///< mean, second compression, decoding
 };
 
-/// Squared norms of a codec's input y and of the error e that it left, in one exchange.
+/// Squared norms of a codec's input y and of the error e that it left, in one exchange; what it sent.
 struct CodecSquares {
   double error = 0;
   double input = 0;
+  double sent = 0;  ///< for a sparse codec: number of real elements that it sent
 };
 
 /// A compressed mean. The caller owns the errors: worker_errors is [workers of this device][error_stride], server_error

@@ -53,6 +53,12 @@ void copy_errors(const device::Device& device, Index rows, const SegmentTable& f
   }
 }
 
+Index real_elements(const SegmentTable& table) {
+  Index count = 0;
+  for (const Segment& segment : table.segments()) count += segment.real;
+  return count;
+}
+
 /// Returns ||e|| / ||y||; 0 for y = 0.
 double ratio(const CodecSquares& squares) {
   return squares.input > 0 ? std::sqrt(squares.error) / std::sqrt(squares.input) : 0.0;
@@ -61,7 +67,7 @@ double ratio(const CodecSquares& squares) {
 }  // namespace
 
 void check(const ExchangeConfig& config) {
-  require_range("dense-steps", config.dense_steps, 0, Index{1} << 40);
+  require_range(config.up, "dense-steps", config.dense_steps, 0, Index{1} << 40);
   make_codec(config.up);
   make_codec(down_of(config));
   for (const CodecEntry& entry : codecs()) {  // parameters of other codecs must be valid, too
@@ -256,13 +262,28 @@ void CompressedMean::set_density(double density) {
   channel_->renew_payloads();
 }
 
-double CompressedMean::worker_codec_error() const {
-  if (averages()) return 0;
-  std::vector<double> ratios;
-  for (const CodecSquares& squares : channel_->worker_squares(worker_errors_)) ratios.push_back(ratio(squares));
-  double sum = 0;
-  for (const double value : shard_.communicator->all_gather(ratios)) sum += value;
-  return sum / static_cast<double>(shard_.workers());
+CodecMeasures CompressedMean::worker_codec() const {
+  if (averages()) return {};
+  std::vector<double> own;
+  for (const CodecSquares& squares : channel_->worker_squares(worker_errors_)) {
+    own.push_back(ratio(squares));
+    own.push_back(squares.sent);
+  }
+  const std::vector<double> all = shard_.communicator->all_gather(own);
+  double errors = 0, sent = 0;
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    errors += all[i];
+    sent += all[i + 1];
+  }
+  const auto workers = static_cast<double>(shard_.workers());
+  CodecMeasures measures{.error = errors / workers};
+  if (counts_sent()) measures.sent_share = sent / workers / static_cast<double>(real_elements(layout_.worker()));
+  return measures;
+}
+
+/// Whether the workers send few elements, each its own.
+bool CompressedMean::counts_sent() const {
+  return up_->traits().sparse && !channel_->decodes_sums();
 }
 
 double CompressedMean::server_codec_error() const {

@@ -1,6 +1,8 @@
 #pragma once
 // The compressed mean as an optimizer uses it: codecs, channel and the errors of workers and servers in one object.
 
+#include <limits>
+
 #include "compress/channels/exchange_config.hpp"
 #include "compress/feedback/feedback_audit.hpp"
 #include "compress/layout/dense_part.hpp"
@@ -12,6 +14,13 @@ void check(const ExchangeConfig& config);
 
 /// Throws what the constructor of CompressedMean would throw, for optimizers that construct theirs later.
 void check(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config);
+
+/// What a codec did in an exchange.
+struct CodecMeasures {
+  double error = 0;  ///< relative error ||y - C[y]|| / ||y||; 0 for an all-zero y or if nothing was compressed
+  /// Share of the elements that a sparse codec sent; NaN for others, and if nothing was compressed.
+  double sent_share = std::numeric_limits<double>::quiet_NaN();
+};
 
 /// Throws ConfigError if an exchange keeps state from step to step that adopt_errors does not carry over.
 void require_adoptable(const ExchangeConfig& config);
@@ -70,11 +79,10 @@ class CompressedMean {
   const Codec& down() const { return *down_; }
   const ExchangeLayout& layout() const { return layout_; }
 
-  /// Relative error ||y - C[y]|| / ||y|| of the workers' codec in the last exchange, averaged over the workers; 0 for
-  /// an all-zero y or if nothing was compressed. Collective.
-  double worker_codec_error() const;
-  /// Whether worker_codec_error() measures the distance of the workers' vectors from the decoded mean, not an error of
-  /// the codec.
+  /// What the workers' codec did in the last exchange, averaged over the workers. Collective.
+  CodecMeasures worker_codec() const;
+  /// Whether worker_codec().error is the distance of the workers' vectors from the decoded mean, not an error of the
+  /// codec.
   bool decodes_sums() const { return channel_->decodes_sums(); }
   /// Relative error of the servers' codec in the last exchange, over all servers together. Collective.
   double server_codec_error() const;
@@ -88,6 +96,7 @@ class CompressedMean {
   std::string first_bad() const;
 
  private:
+  bool counts_sent() const;
   bool averages(Index step) const { return dense_steps_ > 0 && step <= dense_steps_; }
   bool audits(Index step) const { return audit_ && step % audit_every_ == 0 && !averages(step); }
   void audit(const float* result);

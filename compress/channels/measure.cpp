@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "compress/feedback/error_kernels.hpp"
 #include "device/launch/sums.hpp"
@@ -9,16 +10,26 @@
 namespace onebit::compress {
 namespace {
 
+/// Returns the sum of a row of [rows x segments].
+double total(const device::Future<double>& values, const SegmentTable& table, Index row) {
+  const double* begin = values.begin() + row * table.count();
+  return std::accumulate(begin, begin + table.count(), 0.0);
+}
+
 /// Appends the squares of each of `rows` rows.
 void append_squares(const device::Device& device, const SegmentTable& table, Index rows, FloatRows errors,
                     FloatRows decoded, std::vector<CodecSquares>& result) {
   const auto error = error_squares(device, table, table.real(), rows, errors);
   const auto encoded = encoded_squares(device, table, rows, errors, decoded);
-  const auto total = [&](const device::Future<double>& values, Index row) {
-    const double* begin = values.begin() + row * table.count();
-    return std::accumulate(begin, begin + table.count(), 0.0);
-  };
-  for (Index row = 0; row < rows; ++row) result.push_back({total(error, row), total(encoded, row)});
+  for (Index row = 0; row < rows; ++row) result.push_back({total(error, table, row), total(encoded, table, row)});
+}
+
+/// Counts what a sparse codec sent in each of `rows` decoded rows.
+void count_sent(const device::Device& device, const SegmentTable& table, FloatRows decoded,
+                std::span<CodecSquares> rows) {
+  const auto sent =
+      sums(device, std::ssize(rows), table.real(), SentKernel{table.device_segments(), decoded.values, decoded.stride});
+  for (std::size_t row = 0; row < rows.size(); ++row) rows[row].sent = total(sent, table, static_cast<Index>(row));
 }
 
 }  // namespace
@@ -61,6 +72,8 @@ std::vector<CodecSquares> row_squares(const device::Device& device, const Exchan
       append_squares(device, table, part.count, {values, layout.state_size()},
                      {decoded.data() + (part.first - first) * parameters, parameters}, result);
     });
+    if (!codec.traits().sparse) continue;
+    count_sent(device, table, {decoded.data(), parameters}, std::span(result).last(static_cast<std::size_t>(rows)));
   }
   return result;
 }

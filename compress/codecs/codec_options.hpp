@@ -10,9 +10,10 @@
 
 namespace onebit::compress {
 
-/// If `valid` is false, throws ConfigError, which names codec.<option>, its value and its range.
-void require_option(bool valid, const std::string& option, const std::string& value, const std::string& range);
-void require_range(const std::string& option, Index value, Index low, Index high);
+/// If `valid` is false, throws ConfigError, which names the option (such as codec.k), its value and its range.
+void require_option(const CodecConfig& config, bool valid, const std::string& option, const std::string& value,
+                    const std::string& range);
+void require_range(const CodecConfig& config, const std::string& option, Index value, Index low, Index high);
 
 /// Reads codec.k: a share in (0, 1) or a whole number of elements. Throws ConfigError if it is neither.
 SentCount sent_count(const CodecConfig& config);

@@ -30,15 +30,15 @@ std::unique_ptr<Codec> number_format(const CodecConfig& config) {
 }
 
 std::unique_ptr<Codec> power_sgd(const CodecConfig& config) {
-  require_range("rank", config.rank, 1, 1 << 16);
-  require_option(config.min_rate >= 0 && std::isfinite(config.min_rate), "min-rate", shortest(config.min_rate),
+  require_range(config, "rank", config.rank, 1, 1 << 16);
+  require_option(config, config.min_rate >= 0 && std::isfinite(config.min_rate), "min-rate", shortest(config.min_rate),
                  "finite, at least 0");
   return make_segment_codec(config.name, {.linear = true, .shaped = true}, LowRank{config.rank, config.min_rate});
 }
 
 std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {
-  require_range("sketch-rows", config.sketch_rows, 1, SketchShape::kMost);
-  require_range("sketch-columns", config.sketch_columns, 0, Index{1} << 40);
+  require_range(config, "sketch-rows", config.sketch_rows, 1, SketchShape::kMost);
+  require_range(config, "sketch-columns", config.sketch_columns, 0, Index{1} << 40);
   return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .linear = true},
                             CountSketch{sent_count(config), config.sketch_rows, config.sketch_columns});
 }

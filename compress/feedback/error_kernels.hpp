@@ -103,6 +103,21 @@ struct EncodedSquareKernel {
   }
 };
 
+/// Yields 1 for an element that was sent, whose C[y] is not 0.
+struct SentKernel {
+  const Segment* segments;
+  const float* decoded;
+  Index stride;
+
+  struct Element {
+    const float* decoded;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return decoded[i] != 0.0f ? 1.0 : 0.0; }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
+    return {decoded + row * stride + segments[segment].parameter};
+  }
+};
+
 /// Computes the workers' rows of a tensor that is kept dense: elements [first, first + size) of the parameter vector,
 /// without errors.
 struct DenseRowKernel {

@@ -100,6 +100,9 @@ constexpr Column table[] = {
                  "norm(y - C(mean)) / norm(y), the relative distance of a worker's vector from what all workers "
                  "decode, averaged over workers, at the steps of /workers; only for codecs whose payloads are summed "
                  "before decoding")),
+    since(3, row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
+                 "share of the elements that the workers' sparse codec sent, averaged over workers, at the steps of "
+                 "/workers; NaN for other codecs")),
     row("steps", "sign_density", &StepRow::sign_density, "1",
         "share of positive elements in the momentum; only in the compression stage"),
     row("steps", "masked", &StepRow::masked, "1", "coordinates that are not updated because their variance is 0"),

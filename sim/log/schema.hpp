@@ -22,7 +22,8 @@ inline constexpr std::string_view log_format = "onebit-run";
 inline constexpr Index log_format_version = 1;
 
 /// Generation of the newest columns. Generation 1 added variance_ratio_corrected; generation 2 added the denominators
-/// of tensors and worker_mean_distance; generation 3 added the AUC and the evaluations through boundaries.
+/// of tensors and worker_mean_distance; generation 3 added the AUC, the evaluations through boundaries, and
+/// worker_sent_share.
 inline constexpr Index columns_now = 3;
 
 /// Value of a floating-point column that does not apply to the run.
@@ -73,6 +74,7 @@ struct StepRow {
   double worker_codec_error = not_applicable;
   double server_codec_error = not_applicable;
   double worker_mean_distance = not_applicable;
+  double worker_sent_share = not_applicable;
   double sign_density = not_applicable;
   Index masked = 0;
   Index phase = 0;

@@ -178,10 +178,11 @@ void measure_errors(const MeasuredDevices& devices, const WorkerRow& workers, St
   devices.on_each([&](const MeasuredDevice& device) {
     const optim::StateView state = device.optimizer.state();
     if (!state.exchanged) return;
-    const double worker_error = state.exchange->worker_codec_error();
+    const compress::CodecMeasures workers_codec = state.exchange->worker_codec();
     const double server_error = state.exchange->server_codec_error();
     if (device.shard.rank() > 0) return;
-    (state.exchange->decodes_sums() ? row.worker_mean_distance : row.worker_codec_error) = worker_error;
+    (state.exchange->decodes_sums() ? row.worker_mean_distance : row.worker_codec_error) = workers_codec.error;
+    row.worker_sent_share = workers_codec.sent_share;
     row.server_codec_error = server_error;
   });
 }

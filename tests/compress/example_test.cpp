@@ -149,7 +149,7 @@ TEST_CASE("the linear example measures its errors against the common result") {
   windows.step(kRows);
   // Worker 0: ||e||^2 = 57 and ||e + r||^2 = 1 + 16 + 4 + 16 + 36 + 4 + 4 + 2.25; worker 1: 14 and 40.25.
   const double expected = (std::sqrt(57 / 83.25) + std::sqrt(14 / 40.25)) / 2;
-  CHECK(windows.exchange().worker_codec_error() == Approx(expected).epsilon(1e-12));
+  CHECK(windows.exchange().worker_codec().error == Approx(expected).epsilon(1e-12));
 }
 
 TEST_CASE("the linear example encodes one vector for servers") {

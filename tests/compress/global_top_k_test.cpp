@@ -115,11 +115,34 @@ TEST_CASE("the traffic of a tree is one payload an edge, up and down") {
 TEST_CASE("a tree's codec error is that of the workers' own top-k") {
   Tree exchange(tree(1), 2, 2);
   exchange({{3, 4}, {4, 3}});  // the result is (4, 0) / 2, or what ties give; each worker left 3 of length 5
-  CHECK(exchange.mean.worker_codec_error() == Approx(0.6));
+  CHECK(exchange.mean.worker_codec().error == Approx(0.6));
+  CHECK(exchange.mean.worker_codec().sent_share == 0.5);
 }
 
 TEST_CASE("a tree takes a new density") {
   Tree exchange(tree(1), 2, 4);
   exchange.mean.set_density(0.5);
   CHECK(exchange({{1, 2, 3, 4}, {1, 2, 3, 4}}) == std::vector<float>{0, 0, 3, 4});
+}
+
+TEST_CASE("the share of elements that workers sent drifts until a threshold is renewed; dense codecs have none") {
+  ExchangeConfig config;
+  config.up = {.name = "dct", .k = 0.25, .renew = 3};
+  config.pattern = ExchangePattern::gather;
+  config.granularity = Granularity::fused;
+  config.feedback = Feedback::none;
+  for (const std::string& backend : backends()) {
+    Tree exchange(config, 2, 8, backend);
+    exchange({{1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1}});  // the thresholds are 7
+    CHECK(exchange.mean.worker_codec().sent_share == 0.25);
+    exchange({{9, 9, 9, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 1}});
+    CHECK(exchange.mean.worker_codec().sent_share == 3.0 / 16);
+    exchange({{5, 4, 3, 2, 1, 0, 0, 0}, {8, 7, 6, 5, 4, 3, 2, 1}});  // renewed
+    CHECK(exchange.mean.worker_codec().sent_share == 0.25);
+  }
+  config.up = {.name = "sign-l2"};
+  config.pattern = ExchangePattern::automatic;
+  Tree dense(config, 2, 8);
+  dense({{1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1}});
+  CHECK(std::isnan(dense.mean.worker_codec().sent_share));
 }

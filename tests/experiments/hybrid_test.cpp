@@ -64,6 +64,13 @@ TEST_CASE("hybrid: partial results of DES count as bytes at the boundary") {
   CHECK_THAT(run.out, Contains("across the boundary") && Contains("each worker sent 576 B\n"));
 }
 
+TEST_CASE("hybrid: errors name the boundary's own options") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, dlrm("run", {"--boundary.codec", "top-k", "--boundary.k", "1.5"}));
+  CHECK(run.status == 2);
+  CHECK_THAT(run.err, Contains("(boundary.k 1.5); a share in (0, 1), or a whole number of elements"));
+}
+
 TEST_CASE("hybrid: files of weights are refused where workers own tables") {
   const Folder folder;
   const Outcome run = run_onebit(folder, dlrm("run", {"--weights-out", "w.h5", "-o", "run.h5"}));

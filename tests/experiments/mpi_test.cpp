@@ -192,6 +192,46 @@ TEST_CASE("mpi: the same log and weights in one, two and four ranks as in one pr
   }
 }
 
+TEST_CASE("mpi: models whose tables are split have the same bits in two and three ranks as in one process") {
+  ONEBIT_NEEDS_MPI();
+  const std::string python = find_python("h5py");
+  const Arguments dlrm = {"--model", "dlrm-nano", "--boundary.codec", "dct-mp", "--boundary.k", "0.3"};
+  const std::vector<Arguments> models = {
+      joined(dlrm, {"--tables.split", "table", "--boundary.renew", "3", "--optimizer", "sgd"}),
+      joined(dlrm, {"--tables.split", "row", "--tables.optimizer", "adagrad", "--optimizer", "onebit-adam", "--freeze",
+                    "fixed:3"}),
+      joined(dlrm, {"--tables.split", "column", "--boundary.scope", "neuron", "--optimizer", "momentum-sgd"}),
+      {"--model", "des-deepfm", "--model.hidden", "8", "--optimizer", "adam"},
+      {"--model", "des-fm", "--boundary.codec", "int8", "--optimizer", "sgd"},
+      {"--model", "mlp", "--model.layers", "13,8,2", "--model.cut", "1", "--boundary.codec", "int8", "--optimizer",
+       "sgd"}};
+  const Arguments problem = {"--data",          "clicks", "--data.examples",    "400", "--data.tables", "12",
+                             "--data.max-rows", "50",     "--workers",          "10",  "--batch",       "4",
+                             "--steps",         "6",      "--threads",          "1",   "--lr",          "0.1",
+                             "--eval.every",    "3",      "--checkpoint.every", "6"};
+  for (const Arguments& model : models) {
+    const Folder folder;
+    const auto run = [&](const std::string& name) {
+      return joined(joined(joined({"run"}, problem), model), {"-o", name + ".h5"});
+    };
+    const Outcome one = run_onebit(folder, run("one"));
+    CAPTURE(model, one.err);
+    REQUIRE(one.status == 0);
+    for (const Index ranks : {2, 3}) {
+      const std::string name = std::to_string(ranks);
+      const Outcome several = run_in(folder, mpirun(ranks, run(name)));
+      CAPTURE(ranks, several.out, several.err);
+      REQUIRE(several.status == 0);
+      check_same_logs(folder / "one.h5", folder / (name + ".h5"));
+      if (python.empty()) continue;
+      const Outcome same =
+          run_in(folder, {python, "-c", kCompareCheckpoints, "one.h5.checkpoint-6", name + ".h5.checkpoint-6"});
+      CAPTURE(same.out, same.err);
+      CHECK(same.status == 0);
+    }
+  }
+}
+
 TEST_CASE("mpi: a rank holds its workers and receives what the exchanges must move") {
   ONEBIT_NEEDS_MPI();
   const Folder folder;

@@ -13,7 +13,7 @@ namespace onebit::compress {
 namespace {
 
 Index block_of(const CodecConfig& config) {
-  require_option(config.block >= 0, "block", std::to_string(config.block), "0 (the whole segment) or more");
+  require_option(config, config.block >= 0, "block", std::to_string(config.block), "0 (the whole segment) or more");
   return config.block;
 }
 
@@ -53,15 +53,16 @@ std::unique_ptr<Codec> make_e5m2(const CodecConfig& config) {
 }
 
 std::unique_ptr<Codec> make_qsgd(const CodecConfig& config) {
-  require_range("levels", config.levels, 1, 32767);
-  require_option(config.norm == "l2" || config.norm == "max", "norm", config.norm, "l2 or max");
-  require_option(config.packing == "none" || config.packing == "elias", "packing", config.packing, "none or elias");
+  require_range(config, "levels", config.levels, 1, 32767);
+  require_option(config, config.norm == "l2" || config.norm == "max", "norm", config.norm, "l2 or max");
+  require_option(config, config.packing == "none" || config.packing == "elias", "packing", config.packing,
+                 "none or elias");
   if (config.packing == "elias") return make_qsgd_with<EliasLevels>(config);
   return make_qsgd_with<FixedLevels>(config);
 }
 
 std::unique_ptr<Codec> make_terngrad(const CodecConfig& config) {
-  require_option(config.clip >= 0 && std::isfinite(config.clip), "clip", shortest(config.clip),
+  require_option(config, config.clip >= 0 && std::isfinite(config.clip), "clip", shortest(config.clip),
                  "0 (no clipping) or more");
   const Traits traits{.unbiased = config.clip == 0, .expanding = true, .shared_max = true};
   return make_segment_codec(config.name, traits, TernGrad{config.clip});

@@ -13,7 +13,8 @@ namespace onebit::compress {
 namespace {
 
 bool gaps(const CodecConfig& config) {
-  require_option(config.packing == "none" || config.packing == "delta", "packing", config.packing, "none or delta");
+  require_option(config, config.packing == "none" || config.packing == "delta", "packing", config.packing,
+                 "none or delta");
   return config.packing == "delta";
 }
 
@@ -32,7 +33,7 @@ std::unique_ptr<Codec> make_top_k(const CodecConfig& config) {
 }
 
 std::unique_ptr<Codec> make_top_k_sampled(const CodecConfig& config) {
-  require_option(config.sample > 0 && config.sample <= 1, "sample", shortest(config.sample), "in (0, 1]");
+  require_option(config, config.sample > 0 && config.sample <= 1, "sample", shortest(config.sample), "in (0, 1]");
   const TopKSampled method{sent_count(config), config.sample, counted(config)};
   return make_segment_codec(config.name, {.contraction = true, .sparse = true}, method);
 }
@@ -46,14 +47,14 @@ std::unique_ptr<Codec> make_random_k(const CodecConfig& config) {
 
 std::unique_ptr<Codec> make_threshold(const CodecConfig& config) {
   const auto largest = static_cast<double>(std::numeric_limits<float>::max());
-  require_option(config.threshold >= 0 && config.threshold <= largest, "threshold", shortest(config.threshold),
+  require_option(config, config.threshold >= 0 && config.threshold <= largest, "threshold", shortest(config.threshold),
                  "at least 0 and finite in single precision");
   const Threshold method{static_cast<float>(config.threshold), counted(config)};
   return make_segment_codec(config.name, {.deterministic = true, .sparse = true}, method);
 }
 
 std::unique_ptr<Codec> make_dct(const CodecConfig& config) {
-  require_option(config.renew >= 1, "renew", std::to_string(config.renew), "at least 1 step");
+  require_option(config, config.renew >= 1, "renew", std::to_string(config.renew), "at least 1 step");
   const Dct method{sent_count(config), config.renew, counted(config)};
   return make_segment_codec(config.name, {.deterministic = true, .sparse = true}, method);
 }
