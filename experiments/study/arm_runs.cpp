@@ -35,7 +35,8 @@ std::string watched_name(const Arm& arm, std::uint32_t seed, Index before, Index
 }
 
 /// Trains arm `a`. Returns false if a signal stopped it.
-bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, Index examples, analysis::Arm& result) {
+bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, Index examples, sim::DataCache& data,
+             analysis::Arm& result) {
   const Arm& arm = arms[a];
   for (Index s = 0; s < study.seeds; ++s) {
     sim::RunConfig config = with_seed(make_config(arm.settings), s);
@@ -45,7 +46,7 @@ bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, In
     if (config.eval.examples == 0) config.eval.examples = examples;
     const sim::RunResult run = decision.done
                                    ? completed(path, config)
-                                   : run_and_log(sim::prepare(config), path, decision.existing, study.training,
+                                   : run_and_log(sim::prepare(config, data), path, decision.existing, study.training,
                                                  watched_name(arm, config.seed, static_cast<Index>(a) * study.seeds + s,
                                                               std::ssize(arms) * study.seeds))
                                          .result;
@@ -59,6 +60,7 @@ bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, In
 
 Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices) {
   Index examples = sim::kMostEvaluated;
+  sim::DataCache data;
   std::optional<Index> begun;  // examples per evaluation of logs that are resumed
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
@@ -66,7 +68,7 @@ Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices&
       throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed),
                         "the largest seed is 4294967295");
     }
-    const sim::PreparedRun run = sim::prepare(config);
+    const sim::PreparedRun run = sim::prepare(config, data);
     if (config.eval.examples == 0) examples = std::min(examples, run.config.eval.examples);
     for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, run.config.workers);
     if (prices.rules.workload) analysis::check_fits(*prices.rules.workload, parameters_of(run), "arm " + arm.name);
@@ -87,9 +89,10 @@ ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index exam
   make_folder(study.folder);
   study.training.watcher.on_start();
   ArmResults results;
+  sim::DataCache data;
   for (std::size_t a = 0; a < arms.size(); ++a) {
     results.arms.push_back({arms[a].name, {}, {}});
-    results.complete = run_arm(study, arms, a, examples, results.arms.back());
+    results.complete = run_arm(study, arms, a, examples, data, results.arms.back());
     results.arms.back().options = analysis::arm_options(results.arms.back().runs.front());
     if (!results.complete) break;
   }

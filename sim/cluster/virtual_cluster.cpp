@@ -50,12 +50,17 @@ std::string bad_in(const Replica& replica) {
 }  // namespace
 
 RunResources make_resources(const RunConfig& config) {
+  DataCache data;
+  return make_resources(config, data);
+}
+
+RunResources make_resources(const RunConfig& config, DataCache& data) {
   const RunConfig complete = completed(config);
   const std::shared_ptr<device::ProcessGroup>& processes = device::processes();
   const int threads = complete.threads == 0 ? processes->threads() : complete.threads;
   std::vector<device::Device> devices = device::parse_devices(complete.device, threads);
   for (device::Device& device : devices) device = device.with_recordings(complete.graphs);
-  return {make_data(data_config(complete)), std::move(devices), processes};
+  return {data.get(data_config(complete)), std::move(devices), processes};
 }
 
 RunConfig with_evaluations(RunConfig config, const DataSource& data) {

@@ -7,6 +7,7 @@
 #include "device/comm/device_group.hpp"
 #include "device/launch/event.hpp"
 #include "sim/cluster/replica.hpp"
+#include "sim/data/data_cache.hpp"
 #include "sim/probe/theory_probe.hpp"
 #include "sim/run/config.hpp"
 
@@ -52,6 +53,8 @@ RunConfig with_evaluations(RunConfig config, const DataSource& data);
 
 /// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
 RunResources make_resources(const RunConfig& config);
+/// Takes the data from a cache.
+RunResources make_resources(const RunConfig& config, DataCache& data);
 
 class VirtualCluster {
  public:

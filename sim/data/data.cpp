@@ -54,6 +54,27 @@ DataSource::~DataSource() = default;
 DataSource::DataSource(DataFacts facts, std::uint32_t seed, WorkerSplit split)
     : facts_(std::move(facts)), seed_(seed), split_(std::move(split)) {}
 
+/// The examples of another source.
+class DataSource::Reseeded final : public DataSource {
+ public:
+  Reseeded(std::shared_ptr<const DataSource> source, std::uint32_t seed)
+      : DataSource(source->facts_, seed, source->split_), source_(std::move(source)) {}
+
+  const FeatureRows* rows() const override { return source_->rows(); }
+
+ private:
+  void copy(Split split, Index example, Index row, Batch& out) const override {
+    source_->copy(split, example, row, out);
+  }
+
+  std::shared_ptr<const DataSource> source_;
+};
+
+std::shared_ptr<const DataSource> DataSource::with_seed(std::shared_ptr<const DataSource> source, std::uint32_t seed) {
+  if (source->seed_ == seed) return source;
+  return std::make_shared<Reseeded>(std::move(source), seed);
+}
+
 void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.workers = workers;
   out.batch = batch;

@@ -129,10 +129,15 @@ class DataSource {
   void read(Split split, Index first, Index count, Batch& out) const;
   void holdout(Index first, Index count, Batch& out) const { read(Split::holdout, first, count, out); }
 
+  /// Returns a source that draws the examples of `source` with another seed.
+  static std::shared_ptr<const DataSource> with_seed(std::shared_ptr<const DataSource> source, std::uint32_t seed);
+
  protected:
   DataSource(DataFacts facts, std::uint32_t seed, WorkerSplit split = {});
 
  private:
+  class Reseeded;
+
   /// Writes example `example` of a split to row `row` of `out`, whose buffers have their final size.
   virtual void copy(Split split, Index example, Index row, Batch& out) const = 0;
   void resize(Index workers, Index batch, Batch& out) const;
@@ -175,6 +180,8 @@ struct DataConfig {
   double drift = 0.0;               ///< clicks: share of the ranks that get other ids on each day
   Index bag = 0;                    ///< clicks*: draws of ids for a bag, 0: 1 or 10; clicks-random: its maximum
   bool fixed_bag = false;           ///< clicks-random: whether every bag has `bag` draws
+
+  friend bool operator==(const DataConfig&, const DataConfig&) = default;
 };
 
 struct DataEntry {

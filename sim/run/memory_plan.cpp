@@ -310,7 +310,12 @@ MemoryPlan plan_memory(const RunConfig& config, const RunResources& resources) {
 }
 
 PreparedRun prepare(const RunConfig& config) {
-  PreparedRun run{config, make_resources(config), {}};
+  DataCache data;
+  return prepare(config, data);
+}
+
+PreparedRun prepare(const RunConfig& config, DataCache& data) {
+  PreparedRun run{config, make_resources(config, data), {}};
   run.config = with_evaluations(config, *run.resources.data);
   run.plan = plan_memory(run.config, run.resources);
   run.resources.keeps_examples = run.plan.keeps_examples;

@@ -125,7 +125,7 @@ TEST_CASE("a tree takes a new density") {
   CHECK(exchange({{1, 2, 3, 4}, {1, 2, 3, 4}}) == std::vector<float>{0, 0, 3, 4});
 }
 
-TEST_CASE("the share of elements that workers sent drifts until a threshold is renewed; dense codecs have none") {
+TEST_CASE("the share of elements that workers sent drifts until a threshold is renewed, and dense codecs have none") {
   ExchangeConfig config;
   config.up = {.name = "dct", .k = 0.25, .renew = 3};
   config.pattern = ExchangePattern::gather;
