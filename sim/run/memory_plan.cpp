@@ -72,6 +72,31 @@ Index take_apart(const device::Memory& memory, Part& part) {
   return before - memory.use().used;
 }
 
+/// Counts the bytes of a state in device memory.
+class StateBytes final : public device::StateVisitor {
+ public:
+  using StateVisitor::StateVisitor;
+  Index bytes() const { return bytes_; }
+  bool loads() const override { return false; }
+
+ protected:
+  void device(const std::string&, const device::Elements& elements, std::span<const device::Piece> pieces, Index,
+              Held) override {
+    for (const device::Piece& piece : pieces) bytes_ += piece.count * device::bytes_of(elements.type);
+  }
+  void host(const std::string&, std::vector<double>&) override {}
+  void host(const std::string&, std::vector<Index>&) override {}
+
+ private:
+  Index bytes_ = 0;
+};
+
+Index state_bytes(const device::Shard& shard, Model& model) {
+  StateBytes state(shard);
+  model.visit_state(state);
+  return state.bytes();
+}
+
 /// Returns the memory of a device by purpose; what was held beyond the parts at the peak counts as temporary. renews:
 /// whether tensors freeze one by one, so that for a moment an exchange exists next to its successor.
 Rows device_rows(Replica& replica, bool renews) {
@@ -80,9 +105,11 @@ Rows device_rows(Replica& replica, bool renews) {
   const Index moments = bytes_of(state.momentum) + bytes_of(state.variance);
   const Index worker_errors = state.exchange == nullptr ? 0 : state.exchange->worker_errors().bytes();
   const Index server_errors = state.exchange == nullptr ? 0 : bytes_of(&state.exchange->server_error());
+  const Index layers = state_bytes(replica.shard, *replica.model);
   Rows rows = {{"weights", take_apart(memory, replica.weights)},
                {"gradients", take_apart(memory, replica.gradients) + take_apart(memory, replica.extra_gradients)},
-               {"activations", take_apart(memory, replica.model)},
+               {"activations", take_apart(memory, replica.model) - layers},
+               {"tables and statistics", layers},
                {"examples", take_apart(memory, replica.examples)},
                {"moments", moments},
                {"worker errors", worker_errors},

@@ -202,6 +202,18 @@ TEST_CASE("plan: rows are the buffers that they name") {
                                         [](Index sum, const MemoryPlan::Row& each) { return sum + each.bytes; }));
 }
 
+TEST_CASE("plan: tables that workers own have a row of their own") {
+  RunConfig config = staged_config("sgd");
+  config.model.name = "dlrm-nano";
+  config.model.tables.optimizer = "adagrad";
+  config.data = {.name = "clicks", .examples = 300, .rows = "1000,200,30"};
+  config.workers = 2;
+  const MemoryPlan plan = prepare(config).plan;
+  CHECK(row_of(plan, "tables and statistics") == 1230 * (16 + 1) * Index{sizeof(float)});  // rows, sums of Adagrad
+  CHECK(row_of(plan, "activations") > 0);
+  CHECK(row_of(prepare(staged_config("adam")).plan, "tables and statistics") == 0);
+}
+
 TEST_CASE("plan: errors that are kept in fewer bytes hold what the plan says, in small groups too") {
   using compress::ErrorType;
   for (const std::string optimizer : {"onebit-adam", "onebit-lamb", "ef-sgd", "ef21"}) {
