@@ -221,6 +221,7 @@ check_sources() {
   check check-kernels scripts/check-kernels
   check "check-kernels --self-test" scripts/check-kernels --self-test
   check "check-registers --self-test" scripts/check-registers --self-test
+  check "gpu-predictions --self-test" scripts/gpu-predictions --self-test
   check_format
   check_shell
 }
