@@ -15,6 +15,7 @@ namespace onebit::analysis {
 namespace {
 
 // Okabe and Ito's palette: distinguishable with colour blindness and in print.
+constexpr int kMarks[] = {7, 5, 9, 13};  // a circle, a square, a triangle, a diamond
 constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 
 bool has_points(const Curve& curve) {
@@ -117,7 +118,9 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
     if (plot.curves[c].dots) {
       script << " with points pt 7 lc rgb '" << kColours[(c + 6) % 7] << "' notitle";
     } else {
-      script << " with lines lw 2 dt " << (c / 7 + 1) << " lc rgb '" << kColours[c % 7] << "' title "
+      const std::size_t cycle = c / 7;
+      script << (plot.curves[c].marks ? " with linespoints pt " + std::to_string(kMarks[cycle % 4]) : " with lines")
+             << " lw 2 dt " << (cycle + 1) << " lc rgb '" << kColours[c % 7] << "' title "
              << quoted(plot.curves[c].label);
     }
     separator = ", ";

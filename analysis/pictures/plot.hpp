@@ -14,6 +14,7 @@ struct Curve {
   std::vector<double> half_widths = {};  ///< half-widths of a band around the points; empty: none
   bool sets_range = true;                ///< whether its points are within the visible range; others may be cut off
   bool dots = false;                     ///< whether to draw dots, in the preceding curve's colour, instead of a line
+  bool marks = false;                    ///< whether to mark the points of the line; other shapes where colours repeat
 };
 
 struct Plot {

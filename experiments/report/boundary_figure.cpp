@@ -66,15 +66,13 @@ std::vector<Figure> boundary_figures(std::span<const Arm> arms, const analysis::
                  .legend = "outside right top",
                  .curves = {}};
   for (const Family& family : families(arms, comparison.arms)) {
-    analysis::Curve curve{.label = family.name, .x = {}, .y = {}};
+    analysis::Curve curve{.label = family.name, .x = {}, .y = {}, .marks = true};
     std::vector<const ArmFigures*> sorted = family.arms;
     std::ranges::sort(sorted, {}, [](const ArmFigures* arm) { return arm->boundary_bytes.mean; });
     for (const ArmFigures* arm : sorted) {
       curve.x.push_back(arm->boundary_bytes.mean);
       curve.y.push_back(arm->auc.mean);
     }
-    figure.plot.curves.push_back(curve);
-    curve.dots = true;
     figure.plot.curves.push_back(curve);
   }
   return figure.plot.curves.empty() ? std::vector<Figure>() : std::vector<Figure>{figure};

@@ -70,6 +70,19 @@ TEST_CASE("plot: dots, and logarithmic axes without what has no logarithm") {
   CHECK_THAT(read_file(folder / "p.svg"), Contains("line") && Contains("</svg>"));
 }
 
+TEST_CASE("plot: the marks of curves that share a colour have different shapes") {
+  Plot plot = sample();
+  plot.curves.clear();
+  for (int c = 0; c < 9; ++c) {
+    plot.curves.push_back({.label = "c" + std::to_string(c), .x = {1}, .y = {1.0 + c}, .marks = true});
+  }
+  const Folder folder;
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  draw(plot, folder / "p");
+  const std::string svg = read_file(folder / "p.svg");
+  CHECK_THAT(svg, Contains("href='#gpPt6'") && Contains("href='#gpPt4'"));
+}
+
 TEST_CASE("plot: texts are drawn as they are, and run nothing") {
   ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
   const Folder folder;
