@@ -57,26 +57,23 @@ part_gpu() {
   if ((status)); then failed gpu "$status"; else row passed "$(sed -n 's/.*\(CUDA Version: *[0-9.]*\).*/\1/p' "$work/gpu.log")"; fi
 }
 
-# Prints the first cuBLAS in the order in which the programs look for it.
+# Prints the first cuBLAS in the order in which the programs look for it, or nothing.
 find_cublas() {
-  local major folder
+  local major folder known
+  known=$(ldconfig -p 2>/dev/null | sed -n 's/.* => //p') || true
   for major in 13 12; do
-    while read -r -d : folder; do
-      if [[ -e $folder/libcublas.so.$major ]]; then
-        printf '%s\n' "$folder/libcublas.so.$major"
-        return 0
-      fi
-    done <<<"$library_path:"
-    ldconfig -p 2>/dev/null | awk -v name="libcublas.so.$major" '$1 == name { print $NF; found = 1; exit } END { exit !found }' &&
-      return 0
-  done
-  return 1
+    while read -r -d : folder; do printf '%s\n' "$folder/libcublas.so.$major"; done <<<"$library_path:"
+    grep "/libcublas\.so\.$major\$" <<<"$known" || true
+  done | while read -r file; do [[ ! -e $file ]] || printf '%s\n' "$file"; done | sed -n 1p
 }
 
 part_libraries() {
   local missing cublas="not needed"
   missing=$("${on_gpu[@]}" ldd bin/onebit bin/test_* | awk '/not found/ { print $1 }' | sort -u | tr '\n' ' ') || true
-  if [[ "$kind" != emulated ]] && ! cublas=$(find_cublas); then missing+="libcublas.so.13 or libcublas.so.12"; fi
+  if [[ "$kind" != emulated ]]; then
+    cublas=$(find_cublas)
+    if [[ -z "$cublas" ]]; then missing+="libcublas.so.13 or libcublas.so.12"; fi
+  fi
   if [[ -n "$missing" ]]; then row FAILED "not found: $missing"; else row passed "cuBLAS: $cublas"; fi
 }
 
