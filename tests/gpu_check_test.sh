@@ -16,7 +16,7 @@ program() {
 
 make_machine() {
   mkdir -p -- "$bundle"/{bin,lib,filters,scripts} "$work"/{cuda,path}
-  cp -- "$source"/scripts/{gpu-check.sh,gpu-bundle.sh,gpu-parts.sh,gpu-report.py,count-tests,lib.sh} "$bundle/scripts/"
+  cp -- "$source"/scripts/{gpu-check.sh,gpu-bundle.sh,gpu-parts.sh,gpu-report.py,count-tests,lib.sh,lsan.supp} "$bundle/scripts/"
   echo abc >"$bundle/COMMIT"
   echo "CUDA 13.0" >"$bundle/KIND"
   touch -- "$work/cuda/libcublas.so.12"
@@ -36,6 +36,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 END
+  echo "[#launch_test],[#lanes_test]" >"$bundle/filters/racecheck"
   for name in test_device test_compress test_optim test_sim; do
     echo "[#$name]" >"$bundle/filters/$name"
     program "$bundle/bin/$name" <<'END'
