@@ -6,11 +6,13 @@ programs=(test_device test_compress test_optim test_sim)
 
 emulates() { [[ "${ONEBIT_CUDA:-ON}" == EMULATED ]]; }
 
-# build_for_gpu BUILD: -lineinfo lets compute-sanitizer name source lines. Emulated GPUs have ASan instead.
+# build_for_gpu BUILD: -lineinfo lets compute-sanitizer name source lines. The GPU's code is for one architecture, without
+# PTX, and compressed, because each program has its own copy. Emulated GPUs have ASan instead.
 build_for_gpu() {
   local build=$1
   local -a how=(-S . -B "$build" -G Ninja --fresh -DCMAKE_BUILD_TYPE=Release -DONEBIT_NATIVE=OFF -DONEBIT_TESTS=ON
-    -DONEBIT_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES="${CMAKE_CUDA_ARCHITECTURES:-90}" -DCMAKE_CUDA_FLAGS=-lineinfo)
+    -DONEBIT_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES="${CMAKE_CUDA_ARCHITECTURES:-90-real}"
+    -DCMAKE_CUDA_FLAGS="-lineinfo -Xfatbin=-compress-all")
   if emulates; then how=(--preset ci-clang -B "$build"); fi
   say "building in $build"
   quietly "$build/configure.log" cmake "${how[@]}"
@@ -37,13 +39,13 @@ libraries_of() {
   ldd -- "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | grep -v -E "/($glibc|$cuda)\.so[^/]*$"
 }
 
-# filter_of PROGRAM: prints the files whose tests run on backends(), as Catch2's tags of files. Emulated GPUs are far too
-# slow for all of them and get a few, enough to test the script.
+# filter_of PROGRAM: prints the files whose tests run on backends(), as Catch2's tags of files, without hidden tests.
+# Emulated GPUs are far too slow for all of them and get a few, enough to test the script.
 filter_of() {
   local files='.*'
   if emulates; then files='(buffer|cuda|fill|gemm|launch|memory|recording|sign|logistic|quadratic|sgd)_test\.cpp'; fi
   git grep -l -E 'backends\(\)|layer_check\.hpp' -- "tests/${1#test_}/*.cpp" | grep -E "/$files\$" |
-    sed 's|.*/\(.*\)\.cpp|[#\1]|' | paste -s -d ,
+    sed 's|.*/\(.*\)\.cpp|[#\1]~[.]|' | paste -s -d ,
 }
 
 copy_programs() {
@@ -53,7 +55,7 @@ copy_programs() {
     cp -- "$build/tests/${program#test_}/$program" "$dir/bin/"
     filter_of "$program" >"$dir/filters/$program"
   done
-  if emulates; then echo "[#launch_test]"; else echo "[#launch_test],[#lanes_test]"; fi >"$dir/filters/racecheck"
+  if emulates; then echo "[#launch_test]~[.]"; else echo "[#launch_test]~[.],[#lanes_test]~[.]"; fi >"$dir/filters/racecheck"
   cp -r -- "$build"/experiments/onebit "$build"/experiments/presets "$dir/bin/"
   mapfile -t libraries < <(libraries_of "$dir"/bin/onebit "$dir"/bin/test_*)
   ((${#libraries[@]})) || fail "ldd names no libraries for $dir/bin, which cannot be right"
@@ -72,9 +74,8 @@ bundle() {
   rm -rf -- "$dir"
   mkdir -p -- "$dir"/{bin,lib,filters,scripts,shared/data}
   copy_programs "$dir" "$build"
-  cp -r -- "$shared/golden" "$dir/shared/"
-  cp -r -- "$shared/data/mnist" "$shared/data/text" "$dir/shared/data/"
-  git ls-files -z docs 'tests/optim/*.hpp' | xargs -0 cp --parents -t "$dir" -- # read by tests
+  cp -r -- "$shared/data/text" "$dir/shared/data/"
+  git ls-files -z docs 'tests/*/example_*.hpp' | xargs -0 cp --parents -t "$dir" -- # read by tests
   cp -- scripts/{gpu-check.sh,gpu-bundle.sh,gpu-parts.sh,gpu-report.py,count-tests,lib.sh,lsan.supp} "$dir/scripts/"
   chmod -R u+w -- "$dir"
   kind_of "$build" >"$dir/KIND"

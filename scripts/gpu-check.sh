@@ -4,8 +4,8 @@
 #   scripts/gpu-check.sh run [DIR]     on the GPU machine: tests, sanitizers and timings; prints a table, and writes
 #                                      gpu-check.json and gpu-check.log to $OUT or the current folder
 #   scripts/gpu-check.sh limits        prints the parts of "run" in their order, with their limits in seconds
-# "bundle" reads the variables CUDACXX (the nvcc, which must not be newer than the GPU machine's driver),
-# CMAKE_CUDA_ARCHITECTURES (90), ONEBIT_SHARED (../shared) and ONEBIT_CUDA; with ONEBIT_CUDA=EMULATED, "run" needs no GPU
+# "bundle" reads the variables CUDACXX (nvcc; the GPU machine's driver must support its major version),
+# CMAKE_CUDA_ARCHITECTURES (90-real), ONEBIT_SHARED (../shared) and ONEBIT_CUDA; with ONEBIT_CUDA=EMULATED, "run" needs no GPU
 # and tests itself. Exit status of "run": 0 if all is well, 1 if a part failed or was cut (the others still ran), 2 if
 # there is no GPU.
 set -euo pipefail
