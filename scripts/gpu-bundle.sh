@@ -61,6 +61,7 @@ copy_programs() {
   ((${#libraries[@]})) || fail "ldd names no libraries for $dir/bin, which cannot be right"
   cp -L -- "${libraries[@]}" "$dir/lib/"
   strip -- "$dir"/bin/onebit "$dir"/bin/test_* "$dir"/lib/*
+  gzip -- "$dir"/bin/onebit "$dir"/bin/test_* "$dir"/lib/*
 }
 
 bundle() {

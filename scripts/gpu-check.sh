@@ -92,8 +92,9 @@ find_gpu() {
 
 run() {
   local gpu
-  [[ -x $1/bin/onebit ]] || fail "no bundle in $1: make one with scripts/gpu-check.sh bundle"
+  [[ -f $1/KIND ]] || fail "no bundle in $1: make one with scripts/gpu-check.sh bundle"
   cd -- "$1"
+  find bin lib -name '*.gz' -exec gunzip -- {} +
   kind=$(cat KIND)
   find_gpu
   limits >/dev/null
