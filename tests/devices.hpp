@@ -1,6 +1,7 @@
 #pragma once
 // The backends on which tests run: the CPU, the debug device, and a GPU if there is one.
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,13 @@
 
 namespace onebit::tests {
 
-/// Returns one device of every available backend, as option values.
+/// Those of the devices, given as option values, whose backends `list` names (comma-separated); all if it is empty.
+/// Throws std::runtime_error if no device is left or the list names a backend that has no device: a test must not pass
+/// without running.
+std::vector<std::string> with_backends(const std::vector<std::string>& devices, const std::string& list);
+
+/// Returns one device of every available backend, as option values. The environment variable ONEBIT_TEST_BACKENDS
+/// (such as cuda, or cpu,cuda) restricts them.
 inline const std::vector<std::string>& backends() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> found;
@@ -16,7 +23,8 @@ inline const std::vector<std::string>& backends() {
       if (name != "cuda") found.push_back(name);  // "cuda" explains why there is no "cuda:0"
       if (name == "cuda:0") break;
     }
-    return found;
+    const char* list = std::getenv("ONEBIT_TEST_BACKENDS");
+    return with_backends(found, list ? list : "");
   }();
   return names;
 }

@@ -1,10 +1,12 @@
 #include "device/cuda/blas.hpp"
 
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
 #include <string>
 
 #include "device/base/error.hpp"
+#include "device/cuda/blas_library.hpp"
 
 namespace onebit::device::cuda {
 namespace {
@@ -12,29 +14,27 @@ namespace {
 #define ONEBIT_TEXT(name) #name
 #define ONEBIT_SYMBOL(name) ONEBIT_TEXT(name)  // cublasCreate is a macro for cublasCreate_v2
 
-const std::string kLibrary = "libcublas.so." ONEBIT_SYMBOL(CUBLAS_VER_MAJOR);
-
-/// Searches the loader's paths, then the library folder of the toolkit used for this build.
-void* open_library() {
-  void* library = dlopen(kLibrary.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library != nullptr) return library;
-  const std::string why = dlerror();
-  library = dlopen((ONEBIT_CUDA_LIBRARIES "/" + kLibrary).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw Error("cannot load cuBLAS", why, "add its folder to LD_LIBRARY_PATH");
-  return library;
+BlasLibrary open_library() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+  return open_blas_library(driver, ONEBIT_CUDA_LIBRARIES, [](const std::string& path, std::string& why) {
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) why = dlerror();
+    return handle;
+  });
 }
 
 template <class Function>
-Function find(void* library, const char* symbol) {
-  void* found = dlsym(library, symbol);
-  if (found == nullptr) throw Error("cuBLAS lacks a function: " + std::string(symbol), kLibrary);
+Function find(const BlasLibrary& library, const char* symbol) {
+  void* found = dlsym(library.handle, symbol);
+  if (found == nullptr) throw Error("cuBLAS lacks a function: " + std::string(symbol), library.name);
   return reinterpret_cast<Function>(found);
 }
 
 #define ONEBIT_FIND(name) find<decltype(&name)>(library, ONEBIT_SYMBOL(name))
 
 Blas load() {
-  void* library = open_library();
+  const BlasLibrary library = open_library();
   return {.create = ONEBIT_FIND(cublasCreate),
           .destroy = ONEBIT_FIND(cublasDestroy),
           .set_stream = ONEBIT_FIND(cublasSetStream),

@@ -17,7 +17,7 @@ struct Blas {
   decltype(&cublasGetStatusString) status_string;
 };
 
-/// The loaded functions. Throws Error if the library (of the major version that this was compiled for) or one of the
+/// The loaded functions (of the library that open_blas_library() finds). Throws Error if the library or one of the
 /// functions is missing.
 const Blas& blas();
 

@@ -1,5 +1,6 @@
 #include "device/cuda/check.hpp"
 
+#include <atomic>
 #include <new>
 #include <string>
 
@@ -10,15 +11,27 @@
 namespace onebit::device::cuda {
 namespace {
 
+constexpr const char* kNoGraphs = "--graphs false turns off the recording of launches";
+
+std::atomic<int> graphs_in_use = 0;
+
 std::string current_gpu() {
   int ordinal = 0;
   return cudaGetDevice(&ordinal) == cudaSuccess ? "cuda:" + std::to_string(ordinal) : "cuda";
 }
 
-/// What the user can do about an error. Most errors of kernels surface at a later call.
+/// What the user can do about an error of an earlier kernel, which surfaces at any later call. A graph's kernels cannot
+/// be told apart.
+const char* hint_for_kernels() {
+  return graphs_in_use > 0
+             ? "an earlier kernel may have caused this; CUDA_LAUNCH_BLOCKING=1 shows which, with --graphs false"
+             : "an earlier kernel may have caused this; CUDA_LAUNCH_BLOCKING=1 shows which";
+}
+
+/// What the user can do about an error.
 const char* hint(cudaError_t status) {
   if (status >= cudaErrorStreamCaptureUnsupported && status <= cudaErrorStreamCaptureWrongThread) {
-    return "--graphs false turns off the recording of launches";
+    return kNoGraphs;
   }
   switch (status) {
     case cudaErrorNoKernelImageForDevice:
@@ -29,7 +42,7 @@ const char* hint(cudaError_t status) {
     case cudaErrorECCUncorrectable:
       return "the GPU's memory is faulty; nvidia-smi -q shows its error counts";
     default:
-      return "an earlier kernel may have caused this; CUDA_LAUNCH_BLOCKING=1 shows which";
+      return hint_for_kernels();
   }
 }
 
@@ -40,6 +53,16 @@ const char* hint(cudaError_t status) {
                     current_gpu() + (kernel.empty() ? "" : ", " + kernel), hint(status));
 }
 
+/// The CUDA error that made a call of cuBLAS fail, if it is known. cuBLAS has its own copy of CUDA's runtime, so its
+/// last error is not ours; but after the error of a kernel every call fails, the query for free memory too.
+cudaError_t reason_inside_blas() {
+  std::size_t free = 0, total = 0;
+  const cudaError_t last = cudaGetLastError();
+  const cudaError_t now = cudaMemGetInfo(&free, &total);
+  ignore(now);
+  return last == cudaSuccess ? now : last;
+}
+
 }  // namespace
 
 void check(cudaError_t status, const char* call) {
@@ -48,14 +71,24 @@ void check(cudaError_t status, const char* call) {
 
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  cudaGetLastError();
-  if (status == CUBLAS_STATUS_ALLOC_FAILED) throw std::bad_alloc();
-  throw DeviceError("cuBLAS call failed: " + std::string(call) + ": " + blas().status_string(status), current_gpu());
+  const cudaError_t inner = reason_inside_blas();
+  if (status == CUBLAS_STATUS_ALLOC_FAILED || inner == cudaErrorMemoryAllocation) throw std::bad_alloc();
+  std::string reason = blas().status_string(status);
+  if (inner != cudaSuccess) reason += std::string(": ") + cudaGetErrorString(inner);
+  const char* advice = inner != cudaSuccess ? hint(inner) : graphs_in_use > 0 ? kNoGraphs : "";
+  throw DeviceError("cuBLAS call failed: " + std::string(call) + ": " + reason, current_gpu(), advice);
 }
 
-void check_launch(const std::type_info& kernel) {
-  const cudaError_t status = cudaGetLastError();
+void check_launch(cudaError_t status, const std::type_info& kernel) {
   if (status != cudaSuccess) fail(status, "launch", readable_type(kernel));
+}
+
+GraphsInUse::GraphsInUse() noexcept {
+  ++graphs_in_use;
+}
+
+GraphsInUse::~GraphsInUse() {
+  --graphs_in_use;
 }
 
 void ignore(cudaError_t status) noexcept {

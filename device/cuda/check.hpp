@@ -9,12 +9,21 @@
 namespace onebit::device::cuda {
 
 /// Throws unless the call succeeded: std::bad_alloc if there was not enough memory, else DeviceError with the call's
-/// name, the reason and the GPU.
+/// name, the GPU and CUDA's reason. A call of cuBLAS gives cuBLAS's reason, and CUDA's too if the GPU has failed.
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 
-/// Throws like check() for the launch just made; the error names the kernel.
-void check_launch(const std::type_info& kernel);
+/// Throws like check() if a launch failed; the error names the kernel.
+void check_launch(cudaError_t status, const std::type_info& kernel);
+
+/// While one exists, launches are recorded or can be replayed, and errors name the option that turns this off.
+class GraphsInUse {
+ public:
+  GraphsInUse() noexcept;
+  ~GraphsInUse();
+  GraphsInUse(const GraphsInUse&) = delete;
+  GraphsInUse& operator=(const GraphsInUse&) = delete;
+};
 
 /// Clears a failure, so that the next launch is not blamed for it. For destructors, which may not throw.
 void ignore(cudaError_t status) noexcept;

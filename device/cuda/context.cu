@@ -130,9 +130,18 @@ void Context::require_memory() const {
   make_current();
 }
 
-void* Context::allocate(Index bytes) {
+/// Memory that is freed in the stream's order, and memory in pieces that are too small, may be all that lacks.
+void Context::return_unused_memory() const {
+  check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "cudaDeviceGetDefaultMemPool");
+  check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
+  check(cudaDeviceGraphMemTrim(ordinal_), "cudaDeviceGraphMemTrim");
+}
+
+void* Context::allocate(Index bytes) const {
   void* memory = nullptr;
-  check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), stream()), "cudaMallocAsync");
+  with_memory("cudaMallocAsync", [&] { return cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), stream()); });
   return memory;
 }
 

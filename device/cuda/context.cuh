@@ -53,6 +53,22 @@ struct Context {
   /// memory there.
   void make_current() const;
 
+  /// Makes a call that needs memory. If there is too little, waits for the stream, returns the memory that the pool and
+  /// finished graphs hold but nothing uses, and calls once more; while launches are recorded, that is not allowed.
+  /// Throws like check(), with the name of the call.
+  template <class Call>
+  void with_memory(const char* name, const Call& call) const {
+    cudaError_t status = call();
+    if (status == cudaErrorMemoryAllocation && !recording_) {
+      ignore(status);
+      return_unused_memory();
+      status = call();
+    }
+    check(status, name);
+  }
+  /// Allocates memory in the order of the stream.
+  void* allocate(Index bytes) const;
+
   /// Returns memory of `bytes` bytes for the kernels launched next. The next call may return the same memory, for
   /// kernels that follow these in the stream.
   void* workspace(Index bytes);
@@ -65,7 +81,7 @@ struct Context {
 
  private:
   void require_memory() const;
-  void* allocate(Index bytes);
+  void return_unused_memory() const;
   void release_workspace() noexcept;
 
   int ordinal_;

@@ -45,6 +45,26 @@ Index stride(const Matrices<T>& matrices, Batch batch) {
   return batch.inner == 1 ? matrices.stride : matrices.inner;
 }
 
+/// Whether every matrix of a batch begins at a multiple of 16 bytes.
+template <class T>
+bool begin_aligned(const Matrices<T>& matrices, Batch batch) {
+  constexpr std::uintptr_t bytes = 16;
+  constexpr Index floats = bytes / sizeof(float);
+  return reinterpret_cast<std::uintptr_t>(matrices.data) % bytes == 0 &&
+         (batch.outer == 1 || matrices.stride % floats == 0) && (batch.inner == 1 || matrices.inner % floats == 0);
+}
+
+/// The matrices of the inner products with the outer index o.
+template <class T>
+Matrices<T> inner_of(const Matrices<T>& matrices, Index o) {
+  return {matrices.data + o * matrices.stride, matrices.leading, matrices.inner, 0};
+}
+/// The matrices of the outer products with the inner index h.
+template <class T>
+Matrices<T> outer_of(const Matrices<T>& matrices, Index h) {
+  return {matrices.data + h * matrices.inner, matrices.leading, matrices.stride, 0};
+}
+
 /// Writes the addresses at which the matrices of every product begin.
 struct StartsKernel {
   MatrixIn a, b;
@@ -69,11 +89,50 @@ StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c
   return kernel;
 }
 
+/// A product as cuBLAS wants it.
+struct Product {
+  const Queue& queue;
+  const GemmShape& shape;
+  float one = 1.0f, keep = shape.accumulate ? 1.0f : 0.0f;
+  cublasOperation_t op_a = operation(shape.transpose_a), op_b = operation(shape.transpose_b);
+  cublasComputeType_t compute = compute_type(queue.precision());
+
+  /// Products whose matrices lie in line.
+  void in_line(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
+    check(
+        blas().gemm_strided(queue.context().blas(), op_b, op_a, shape.n, shape.m, shape.k, &one, b.data, CUDA_R_32F,
+                            b.leading, stride(b, batch), a.data, CUDA_R_32F, a.leading, stride(a, batch), &keep, c.data,
+                            CUDA_R_32F, c.leading, stride(c, batch), batch.count(), compute, CUBLAS_GEMM_DEFAULT),
+        "cublasGemmStridedBatchedEx");
+  }
+
+  /// Products whose matrices lie anywhere.
+  void scattered(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
+    const StartsKernel at = find_starts(queue, a, b, c, batch);
+    check(blas().gemm_scattered(queue.context().blas(), op_b, op_a, shape.n, shape.m, shape.k, &one, at.b_starts,
+                                CUDA_R_32F, b.leading, at.a_starts, CUDA_R_32F, a.leading, &keep, at.c_starts,
+                                CUDA_R_32F, c.leading, batch.count(), compute, CUBLAS_GEMM_DEFAULT),
+          "cublasGemmBatchedEx");
+  }
+
+  /// Scattered products in as many batches as the smaller level has, each of which lies in line.
+  void level_by_level(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
+    if (batch.outer <= batch.inner) {
+      for (Index o = 0; o < batch.outer; ++o) in_line(inner_of(a, o), inner_of(b, o), inner_of(c, o), batch.inner);
+    } else {
+      for (Index h = 0; h < batch.inner; ++h) in_line(outer_of(a, h), outer_of(b, h), outer_of(c, h), batch.outer);
+    }
+  }
+};
+
 }  // namespace
 
 /// cuBLAS is column-major and our matrices are row-major, so it sees the transpose of every matrix: C' = op(B)' op(A)'.
 /// All its sizes are 64 bits wide. It chooses its method by the shape: equal shapes give equal bits, but a row may
-/// differ in its last bits between products with different numbers of rows.
+/// differ in its last bits between products with different numbers of rows. cuBLAS sees the addresses of matrices in
+/// line, and has kernels for any. The addresses of scattered ones are in the GPU's memory: according to its manual,
+/// they must be multiples of 16 bytes in the modes that use tensor cores (cublasGemmBatchedEx, "properly aligned").
+/// Heads of odd width are not.
 void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   if (shape.m == 0 || shape.n == 0 || count == 0) return;
@@ -83,22 +142,11 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
     if (!shape.accumulate) clear(context, shape, c, batch);
     return;
   }
-  const float one = 1.0f;
-  const float keep = shape.accumulate ? 1.0f : 0.0f;
-  const cublasOperation_t op_a = operation(shape.transpose_a), op_b = operation(shape.transpose_b);
-  const cublasComputeType_t compute = compute_type(queue.precision());
-  if (in_line(a, batch) && in_line(b, batch) && in_line(c, batch)) {
-    check(blas().gemm_strided(context.blas(), op_b, op_a, shape.n, shape.m, shape.k, &one, b.data, CUDA_R_32F,
-                              b.leading, stride(b, batch), a.data, CUDA_R_32F, a.leading, stride(a, batch), &keep,
-                              c.data, CUDA_R_32F, c.leading, stride(c, batch), count, compute, CUBLAS_GEMM_DEFAULT),
-          "cublasGemmStridedBatchedEx");
-    return;
-  }
-  const StartsKernel at = find_starts(queue, a, b, c, batch);
-  check(blas().gemm_scattered(context.blas(), op_b, op_a, shape.n, shape.m, shape.k, &one, at.b_starts, CUDA_R_32F,
-                              b.leading, at.a_starts, CUDA_R_32F, a.leading, &keep, at.c_starts, CUDA_R_32F, c.leading,
-                              count, compute, CUBLAS_GEMM_DEFAULT),
-        "cublasGemmBatchedEx");
+  const Product product{queue, shape};
+  if (in_line(a, batch) && in_line(b, batch) && in_line(c, batch)) return product.in_line(a, b, c, batch);
+  const bool aligned = begin_aligned(a, batch) && begin_aligned(b, batch) && begin_aligned(c, batch);
+  if (aligned || queue.precision() == Precision::fp32) return product.scattered(a, b, c, batch);
+  product.level_by_level(a, b, c, batch);
 }
 
 }  // namespace onebit::device::cuda

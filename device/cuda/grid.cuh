@@ -34,20 +34,29 @@ Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index t
   return Index{processors} * Index{blocks};
 }
 
-/// Whether the blocks of a grid wait for each other.
-enum class Blocks { apart, together };
-
 /// Starts kernel(arguments...) on the queue's stream. `what` names it in errors.
-template <Blocks wait = Blocks::apart, class... Parameters>
+template <class... Parameters>
 void launch(const Queue& queue, dim3 grid, dim3 block, const std::type_info& what, void (*kernel)(Parameters...),
             std::type_identity_t<Parameters>... arguments) {
   queue.context().make_current();
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  const cudaStream_t stream = queue.context().stream();
-  const cudaError_t status = wait == Blocks::together
-                                 ? cudaLaunchCooperativeKernel(kernel, grid, block, addresses, 0, stream)
-                                 : cudaLaunchKernel(kernel, grid, block, addresses, 0, stream);
-  if (status != cudaSuccess) check_launch(what);
+  check_launch(cudaLaunchKernel(kernel, grid, block, addresses, 0, queue.context().stream()), what);
+}
+
+/// Starts a kernel whose blocks wait for each other. Returns false if the GPU does not run that many at once: under
+/// compute-sanitizer it may run fewer than resident_blocks().
+template <class... Parameters>
+bool launch_together(const Queue& queue, dim3 grid, dim3 block, const std::type_info& what,
+                     void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
+  queue.context().make_current();
+  void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+  const cudaError_t status = cudaLaunchCooperativeKernel(kernel, grid, block, addresses, 0, queue.context().stream());
+  if (status == cudaErrorCooperativeLaunchTooLarge) {
+    ignore(status);
+    return false;
+  }
+  check_launch(status, what);
+  return true;
 }
 
 }  // namespace onebit::device::cuda::detail

@@ -117,15 +117,15 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   }
 }
 
-/// Members of a group wait for each other, so all groups have to run at the same time.
+namespace detail {
+
+/// Members of a group wait for each other, so all groups have to run at the same time. Returns false if the GPU does
+/// not run `together` blocks at once.
 template <class Kernel>
-void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
-  using namespace detail;
+bool start_large_items(const Queue& queue, const ItemSizes& sizes, Index together, Kernel kernel) {
   constexpr auto threads = static_cast<unsigned>(kLargeItemLanes);
   constexpr Index most_groups = 4096;
-  if (sizes.count <= 0) return;
   const auto run = visit_large_items<Kernel>;
-  const Index together = sizes.longest < 2 * kTile ? 1 : resident_blocks(queue, run, kLargeItemLanes);
   const Index members = group_size(sizes, together);
   const bool alone = members == 1;
   const GroupRoom room{.tiles = alone ? 0 : ceil_div(sizes.longest, kTile), .members = members};
@@ -133,9 +133,22 @@ void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kern
   const Index words = groups * (room.words() + 1);
   double* memory = workspace(queue, words);
   const auto grid = static_cast<unsigned>(groups * members);
-  if (alone) return launch(queue, grid, threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
+  if (alone) {
+    launch(queue, grid, threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
+    return true;
+  }
   clear(queue, memory, words);
-  launch<Blocks::together>(queue, grid, threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
+  return launch_together(queue, grid, threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
+}
+
+}  // namespace detail
+
+template <class Kernel>
+void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
+  using namespace detail;
+  if (sizes.count <= 0) return;
+  Index together = sizes.longest < 2 * kTile ? 1 : resident_blocks(queue, visit_large_items<Kernel>, kLargeItemLanes);
+  while (!start_large_items(queue, sizes, together, kernel)) together /= 2;
 }
 
 template <class Kernel>

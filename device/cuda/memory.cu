@@ -97,9 +97,7 @@ GpuMemory::GpuMemory(std::shared_ptr<Context> context) : context_(std::move(cont
 void* GpuMemory::allocate(Index bytes) {
   context_->make_current();
   ++allocations_;
-  void* data = nullptr;
-  check(cudaMallocAsync(&data, wide(std::max<Index>(bytes, 1)), context_->stream()), "cudaMallocAsync");
-  return data;
+  return context_->allocate(std::max<Index>(bytes, 1));
 }
 
 void GpuMemory::release(void* data) noexcept {

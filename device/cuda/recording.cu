@@ -41,10 +41,8 @@ class GraphRecording final : public Recording {
       : context_(std::move(context)), workspaces_(context_->workspaces()) {
     context_->make_current();
     Graph graph;
-    Capture capture(*context_);
-    work();
-    capture.finish(graph);
-    check(cudaGraphInstantiate(graph_.out(), graph.get(), 0), "cudaGraphInstantiate");
+    record(work, graph);
+    context_->with_memory("cudaGraphInstantiate", [&] { return cudaGraphInstantiate(graph_.out(), graph.get(), 0); });
   }
   /// The graph may still run; CUDA frees it when it is done.
   ~GraphRecording() override { ignore(cudaSetDevice(context_->ordinal())); }
@@ -54,10 +52,17 @@ class GraphRecording final : public Recording {
   bool valid() const override { return workspaces_ == context_->workspaces(); }
   void start() const override {
     context_->make_current();
-    check(cudaGraphLaunch(graph_.get(), context_->stream()), "cudaGraphLaunch");
+    context_->with_memory("cudaGraphLaunch", [&] { return cudaGraphLaunch(graph_.get(), context_->stream()); });
   }
 
  private:
+  void record(const std::function<void()>& work, Graph& graph) {
+    Capture capture(*context_);
+    work();
+    capture.finish(graph);
+  }
+
+  GraphsInUse in_use_;
   std::shared_ptr<Context> context_;
   Index workspaces_;
   RunnableGraph graph_;

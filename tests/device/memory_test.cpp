@@ -50,14 +50,17 @@ TEST_CASE("a freed buffer is no longer counted, on every backend") {
   for (const std::string& backend : backends()) {
     CAPTURE(backend);
     const Device device = device_of(backend);
-    const Index before = device.memory().use().used;
-    {
+    // CUDA does not promise when its pool stops counting a freed buffer: earlier ones may be in `before`, and the last
+    // one may still be counted in the end.
+    const Index before = device.memory().use().used, late = device.is_gpu() ? 2 * 40000 : 0;
+    const Index certain = device.is_gpu() ? 0 : before;
+    for (int round = 0; round < 10; ++round) {
       const Buffer<double> buffer(device, 5000);
-      CHECK(device.memory().use().used >= before + 40000);
-      CHECK(device.memory().use().peak >= before + 40000);
+      CHECK(device.memory().use().used >= certain + 40000);
+      CHECK(device.memory().use().peak >= certain + 40000);
     }
     device.synchronize();  // a GPU frees memory after the kernels that use it
-    CHECK(device.memory().use().used == before);
+    CHECK(device.memory().use().used <= before + late);
     CHECK(device.memory().available() > 0);
   }
 }

@@ -1,6 +1,8 @@
-// cuBLAS for emulated GPUs: runs the CPU's products in the order of the stream.
+// cuBLAS for emulated GPUs: runs the CPU's products in the order of the stream, and refuses what cuBLAS refuses.
 
 #include "device/cuda/blas.hpp"
+
+#include <algorithm>
 
 #include "device/cpu/memory.hpp"
 #include "device/math/gemm.hpp"
@@ -36,6 +38,9 @@ const char* cublasGetStatusString(cublasStatus_t status) {
 
 namespace {
 
+using onebit::Index;
+using onebit::device::GemmShape;
+
 onebit::device::Precision precision_of(cublasComputeType_t compute) {
   using onebit::device::Precision;
   if (compute == CUBLAS_COMPUTE_32F_FAST_TF32) return Precision::tf32;
@@ -43,8 +48,8 @@ onebit::device::Precision precision_of(cublasComputeType_t compute) {
 }
 
 /// Translates column-major to row-major: C' = op(B)' op(A)'.
-onebit::device::GemmShape shape_of(cublasOperation_t transpose_a, cublasOperation_t transpose_b, std::int64_t m,
-                                   std::int64_t n, std::int64_t k, const void* beta) {
+GemmShape shape_of(cublasOperation_t transpose_a, cublasOperation_t transpose_b, std::int64_t m, std::int64_t n,
+                   std::int64_t k, const void* beta) {
   return {.m = n,
           .n = m,
           .k = k,
@@ -59,8 +64,35 @@ onebit::device::cpu::Queue queue_of(cublasComputeType_t compute) {
   return queue;
 }
 
+/// Whether the sizes and leading dimensions, which are those of the row-major matrices, make sense.
+bool valid(const GemmShape& shape, Index lda, Index ldb, Index ldc, Index batch) {
+  if (std::min({shape.m, shape.n, shape.k, batch}) < 0) return false;
+  return lda >= std::max<Index>(1, shape.transpose_a ? shape.m : shape.k) &&
+         ldb >= std::max<Index>(1, shape.transpose_b ? shape.k : shape.n) && ldc >= std::max<Index>(1, shape.n);
+}
+
+bool aligned(const void* address, std::uintptr_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+}
+
+/// cuBLAS has its own copy of CUDA's runtime, so that its errors do not become the caller's last error.
+cublasStatus_t status_of(cudaError_t error) {
+  if (error == cudaSuccess) return CUBLAS_STATUS_SUCCESS;
+  cudaGetLastError();
+  return CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+/// The matrices of a product whose addresses are in the GPU's memory.
+struct Operands {
+  const float* a;
+  const float* b;
+  float* c;
+  bool aligned_to(std::uintptr_t bytes) const { return aligned(a, bytes) && aligned(b, bytes) && aligned(c, bytes); }
+};
+
 }  // namespace
 
+/// Sees the addresses and strides, and so needs no more than whole floats.
 cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperation_t transpose_a,
                                              cublasOperation_t transpose_b, std::int64_t m, std::int64_t n,
                                              std::int64_t k, const void* alpha, const void* a, cudaDataType,
@@ -73,12 +105,14 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
   const GemmShape shape = shape_of(transpose_a, transpose_b, m, n, k, beta);
   const MatrixIn left{static_cast<const float*>(b), ldb, stride_b}, right{static_cast<const float*>(a), lda, stride_a};
   const MatrixOut out{static_cast<float*>(c), ldc, stride_c};
-  onebit::emulator::enqueue(handle->stream,
-                            [=] { cpu::gemm_batched(queue_of(compute), shape, left, right, out, batch); });
-  return CUBLAS_STATUS_SUCCESS;
+  if (!valid(shape, ldb, lda, ldc, batch)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!Operands{left.data, right.data, out.data}.aligned_to(sizeof(float))) return CUBLAS_STATUS_INVALID_VALUE;
+  return status_of(onebit::emulator::enqueue(
+      handle->stream, [=] { cpu::gemm_batched(queue_of(compute), shape, left, right, out, batch); }));
 }
 
-/// Reads the addresses of the matrices only when the product runs.
+/// Reads the addresses of the matrices only when the product runs. The tensor cores' kernels, which it may choose
+/// unless the mode is pedantic, read 16 bytes at a time: the GPU fails if a matrix begins elsewhere.
 cublasStatus_t cublasGemmBatchedEx_64(cublasHandle_t handle, cublasOperation_t transpose_a,
                                       cublasOperation_t transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                                       const void* alpha, const void* const a[], cudaDataType, std::int64_t lda,
@@ -88,14 +122,16 @@ cublasStatus_t cublasGemmBatchedEx_64(cublasHandle_t handle, cublasOperation_t t
   using namespace onebit::device;
   if (*static_cast<const float*>(alpha) != 1.0f) return CUBLAS_STATUS_NOT_INITIALIZED;
   const GemmShape shape = shape_of(transpose_a, transpose_b, m, n, k, beta);
-  onebit::emulator::enqueue(handle->stream, [=] {
+  if (!valid(shape, ldb, lda, ldc, batch)) return CUBLAS_STATUS_INVALID_VALUE;
+  const std::uintptr_t alignment = compute == CUBLAS_COMPUTE_32F_PEDANTIC ? sizeof(float) : 16;
+  return status_of(onebit::emulator::enqueue(handle->stream, [=, stream = handle->stream] {
     const cpu::Queue queue = queue_of(compute);
     for (std::int64_t i = 0; i < batch; ++i) {
-      cpu::gemm_batched(queue, shape, {static_cast<const float*>(b[i]), ldb}, {static_cast<const float*>(a[i]), lda},
-                        {static_cast<float*>(c[i]), ldc}, 1);
+      const Operands at{static_cast<const float*>(b[i]), static_cast<const float*>(a[i]), static_cast<float*>(c[i])};
+      if (!at.aligned_to(alignment)) return onebit::emulator::fail(stream, cudaErrorMisalignedAddress);
+      cpu::gemm_batched(queue, shape, {at.a, ldb}, {at.b, lda}, {at.c, ldc}, 1);
     }
-  });
-  return CUBLAS_STATUS_SUCCESS;
+  }));
 }
 
 namespace onebit::device::cuda {

@@ -24,6 +24,8 @@ enum cudaError_t {
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorECCUncorrectable = 214,
   cudaErrorUnsupportedPtxVersion = 222,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorMisalignedAddress = 716,
   cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureWrongThread = 908
@@ -108,6 +110,8 @@ cudaError_t cudaMallocHost(void** data, std::size_t bytes);
 cudaError_t cudaFreeHost(void* data);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int ordinal);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t least);
+cudaError_t cudaDeviceGraphMemTrim(int ordinal);
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t count);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int gpu, int other);

@@ -115,9 +115,11 @@ struct Pool {
   std::mutex mutex;
   std::size_t total = std::size_t{1} << 30, used = 0, peak = 0;
   std::size_t recorded = 0, recorded_peak = 0;  ///< bytes that graphs hold, and the most that they have held
-  std::size_t free() const { return total - std::min(used + recorded, total); }
+  std::size_t kept = 0, kept_by_graphs = 0;     ///< unused bytes that can be trimmed
+  std::size_t freed_last = 0;  ///< bytes still counted as used until the next allocation, because CUDA may count late
+  std::size_t free() const { return total - std::min(used + recorded + kept + kept_by_graphs, total); }
   std::unordered_map<void*, std::size_t> blocks;
-  std::atomic<bool> lost = false;
+  std::atomic<cudaError_t> fault = cudaSuccess;
 };
 
 namespace {
@@ -126,6 +128,7 @@ constexpr int kGpus = 2;
 
 std::array<Pool, kGpus> pools;
 std::atomic<Index> drained = 0, launched = 0;
+std::atomic<unsigned> most_together = unsigned{kProcessors * kBlocksPerProcessor};
 
 thread_local int current = 0;
 thread_local cudaError_t last = cudaSuccess;
@@ -144,7 +147,7 @@ Pool& pool_of(int ordinal) {
 }
 
 cudaError_t state_of(int ordinal) {
-  return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
+  return report(pool_of(ordinal).fault);
 }
 
 /// Reports an error if the stream is recording; for calls that cannot be recorded.
@@ -200,19 +203,19 @@ void release(int gpu, void* data, bool recorded = false) {
   const auto block = pool.blocks.find(data);
   if (block == pool.blocks.end()) std::abort();
   (recorded ? pool.recorded : pool.used) -= block->second;
+  if (!recorded) pool.freed_last = block->second;
   pool.blocks.erase(block);
   ::operator delete (data, std::align_val_t{256});
 }
 
 }  // namespace
 
-void enqueue(cudaStream_t stream, std::function<void()> work) {
-  add(stream, std::move(work));
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
+  return add(stream, std::move(work));
 }
 
 cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> kernel, bool together) {
-  const unsigned most = static_cast<unsigned>(kProcessors * kBlocksPerProcessor);
-  if (together && grid.x * grid.y * grid.z > most) return report(cudaErrorCooperativeLaunchTooLarge);
+  if (together && grid.x * grid.y * grid.z > most_together) return report(cudaErrorCooperativeLaunchTooLarge);
   if (grid.x * grid.y * grid.z == 0 || block.x * block.y * block.z == 0 || block.x * block.y * block.z > 1024) {
     return report(cudaErrorInvalidValue);
   }
@@ -232,7 +235,26 @@ Index graph_launches() {
 }
 
 void lose(int ordinal, bool lost) {
-  pool_of(ordinal).lost = lost;
+  fail(ordinal, lost ? cudaErrorECCUncorrectable : cudaSuccess);
+}
+
+void fail(int ordinal, cudaError_t reason) {
+  pool_of(ordinal).fault = reason;
+}
+
+void fail(cudaStream_t stream, cudaError_t reason) {
+  fail(stream->gpu(), reason);
+}
+
+void keep_unused(int ordinal, std::size_t in_pool, std::size_t by_graphs) {
+  Pool& pool = pool_of(ordinal);
+  const std::lock_guard lock(pool.mutex);
+  pool.kept = in_pool;
+  pool.kept_by_graphs = by_graphs;
+}
+
+void set_blocks_together(int blocks) {
+  most_together = static_cast<unsigned>(blocks);
 }
 
 }  // namespace onebit::emulator
@@ -294,6 +316,10 @@ const char* cudaGetErrorString(cudaError_t status) {
       return "out of memory";
     case cudaErrorECCUncorrectable:
       return "uncorrectable ECC error encountered";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorMisalignedAddress:
+      return "misaligned address";
     default:
       return "emulated error";
   }
@@ -412,9 +438,26 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
   return cudaSuccess;
 }
 
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t least) {
+  const std::lock_guard lock(pool->mutex);
+  pool->kept = std::min(pool->kept, least);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGraphMemTrim(int ordinal) {
+  if (!exists(ordinal)) return report(cudaErrorInvalidDevice);
+  Pool& pool = pool_of(ordinal);
+  const std::lock_guard lock(pool.mutex);
+  pool.kept_by_graphs = 0;
+  return cudaSuccess;
+}
+
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   const std::lock_guard lock(pool->mutex);
-  const std::uint64_t number = attribute == cudaMemPoolAttrReservedMemHigh ? pool->peak : pool->used;
+  const std::uint64_t used = pool->used + pool->freed_last;
+  const std::uint64_t number = attribute == cudaMemPoolAttrReservedMemHigh      ? pool->peak
+                               : attribute == cudaMemPoolAttrReservedMemCurrent ? used + pool->kept
+                                                                                : used;
   std::memcpy(value, &number, sizeof number);
   return cudaSuccess;
 }
@@ -444,6 +487,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* ac
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  if (const cudaError_t state = state_of(current); state != cudaSuccess) return state;
   Pool& pool = pool_of(current);
   const std::lock_guard lock(pool.mutex);
   *total = pool.total;
@@ -457,6 +501,7 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream)
   const std::lock_guard lock(pool.mutex);
   if (bytes > pool.free()) return report(cudaErrorMemoryAllocation);
   *data = take(pool, bytes);
+  pool.freed_last = 0;
   if (Graph* graph = stream->graph.get()) {
     graph->memory.push_back({*data, bytes});
     record_spoiling(*graph, graph->memory.back());

@@ -9,7 +9,7 @@
 namespace onebit::emulator {
 
 /// Appends work to the stream. It is done when something waits for the stream.
-void enqueue(cudaStream_t stream, std::function<void()> work);
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
 
 /// Sets the size of a GPU's memory.
 void set_memory(int ordinal, std::size_t bytes);
@@ -23,5 +23,17 @@ Index graph_launches();
 /// Makes every later call for this GPU fail, as after an uncorrectable memory error. With `lost` false, makes the GPU
 /// work again.
 void lose(int ordinal, bool lost = true);
+
+/// Makes every later call for this GPU, or that of the stream, fail for this reason, as after an error of a kernel;
+/// cudaSuccess makes the GPU work again.
+void fail(int ordinal, cudaError_t reason);
+void fail(cudaStream_t stream, cudaError_t reason);
+
+/// Makes the GPU's pool, and its graphs that are gone, keep that much unused memory until it is trimmed.
+void keep_unused(int ordinal, std::size_t in_pool, std::size_t by_graphs);
+
+/// Sets how many blocks of a cooperative launch GPUs run at once, whatever they say about the occupancy. Under
+/// compute-sanitizer a GPU may run fewer than it says.
+void set_blocks_together(int blocks = kProcessors * kBlocksPerProcessor);
 
 }  // namespace onebit::emulator

@@ -1,0 +1,23 @@
+#pragma once
+// Finds the cuBLAS library of a machine.
+
+#include <functional>
+#include <string>
+
+namespace onebit::device::cuda {
+
+/// Opens the library of this name or path, as dlopen() does. If that fails, returns null and sets `why`.
+using OpenLibrary = std::function<void*(const std::string& path, std::string& why)>;
+
+struct BlasLibrary {
+  void* handle = nullptr;
+  std::string name;
+};
+
+/// Opens cuBLAS of a major version that the driver supports, the newest first: 13 or 12, whose functions and constants
+/// are the same where the backend uses them. PyTorch brings either. Searches the loader's paths, then `folder`. driver:
+/// the CUDA version that the driver supports, such as 13000; 0 if there is no driver. Throws Error with the reason for
+/// each version that is not there.
+BlasLibrary open_blas_library(int driver, const std::string& folder, const OpenLibrary& open);
+
+}  // namespace onebit::device::cuda
