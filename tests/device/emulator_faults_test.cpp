@@ -1,0 +1,70 @@
+// Planted faults: what a GPU would do wrong, the emulated GPU must see.
+#include "device/base/error.hpp"
+#include "device/cuda/grid.cuh"
+#include "tests/catch.hpp"
+#include "tests/device/faults.hpp"
+#include "tests/devices.hpp"
+#include "tests/emulator/stream.hpp"
+
+using namespace onebit;
+using namespace onebit::device;
+using namespace onebit::tests;
+
+namespace {
+
+__global__ void write_number(int* out) {
+  out[threadIdx.x] = 5;
+}
+
+/// Starts a kernel on the device's stream.
+template <class... Arguments>
+void start(const Device& device, dim3 grid, dim3 block, void (*kernel)(Arguments...),
+           std::type_identity_t<Arguments>... arguments) {
+  device.run([&](const auto& queue) {
+    if constexpr (requires { queue.context(); }) {
+      cuda::detail::launch(queue, grid, block, typeid(int), kernel, arguments...);
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("emulated GPU: host code that touches its memory faults, kernels and copies do not") {
+  const Device device = Device::cuda(0);
+  auto buffer = on(device, std::vector<int>{1, 2, 3});
+  device.synchronize();
+  volatile int* data = buffer.data();
+  CHECK(faults([&] { (void)data[1]; }));
+  CHECK(faults([&] { data[1] = 5; }));
+  CHECK_FALSE(faults([&] {
+    start(device, 1, 3, write_number, buffer.data());
+    device.synchronize();
+  }));
+  CHECK(buffer.to_host() == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("emulated GPU: a kernel that touches another GPU's memory faults") {
+  const Device device = Device::cuda(0), other = Device::cuda(1);
+  auto theirs = on(other, std::vector<int>{1, 2, 3});
+  other.synchronize();
+  CHECK(faults([&] {
+    start(device, 1, 3, write_number, theirs.data());
+    device.synchronize();
+  }));
+}
+
+TEST_CASE("emulated GPU: copies between what is not memory of the right kind are refused") {
+  const Device device = Device::cuda(0), other = Device::cuda(1);
+  auto buffer = on(device, std::vector<int>{1, 2, 3});
+  const auto theirs = on(other, std::vector<int>{1, 2, 3});
+  std::vector<int> host(4);
+  Memory& memory = device.memory();
+  CHECK_THROWS_AS(memory.download(host.data(), host.data() + 2, 8), Error);
+  CHECK_THROWS_AS(memory.download(buffer.data(), buffer.data(), 8), Error);
+  CHECK_THROWS_AS(memory.download(host.data(), theirs.data(), 12), Error);
+  CHECK_THROWS_AS(memory.download(host.data(), buffer.data(), 16), Error);  // beyond the end
+  CHECK_THROWS_AS(memory.upload(host.data(), host.data() + 2, 8), Error);
+  CHECK_THROWS_AS(memory.fill(host.data(), 0, 8), Error);
+  CHECK_NOTHROW(memory.download(host.data(), buffer.data(), 12));
+  CHECK(host == std::vector<int>{1, 2, 3, 0});
+}
