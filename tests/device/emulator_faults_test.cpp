@@ -16,6 +16,14 @@ __global__ void write_number(int* out) {
   out[threadIdx.x] = 5;
 }
 
+/// Block 0 writes its shared memory; the others copy theirs without having written it.
+__global__ void forget_to_write(int* out) {
+  __shared__ int shared[8];
+  if (blockIdx.x == 0) shared[threadIdx.x] = 1;
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = shared[threadIdx.x];
+}
+
 /// Starts a kernel on the device's stream.
 template <class... Arguments>
 void start(const Device& device, dim3 grid, dim3 block, void (*kernel)(Arguments...),
@@ -67,4 +75,15 @@ TEST_CASE("emulated GPU: copies between what is not memory of the right kind are
   CHECK_THROWS_AS(memory.fill(host.data(), 0, 8), Error);
   CHECK_NOTHROW(memory.download(host.data(), buffer.data(), 12));
   CHECK(host == std::vector<int>{1, 2, 3, 0});
+}
+
+TEST_CASE("emulated GPU: shared memory holds NaN when a block begins") {
+  const Device device = Device::cuda(0);
+  auto out = Buffer<int>::zeros(device, 24);
+  for (int launch = 0; launch < 2; ++launch) {
+    start(device, 3, 8, forget_to_write, out.data());
+    std::vector<int> expected(24, -1);
+    std::fill_n(expected.begin(), 8, 1);
+    CHECK(out.to_host() == expected);
+  }
 }

@@ -39,6 +39,12 @@ onebit_emulator_switch:
 .size onebit_emulator_switch, .-onebit_emulator_switch
 )");
 
+/// The shared memory of the block that this thread of the process runs: all variables of the section in which
+/// __shared__ puts them. The linker defines the two names.
+extern "C" {
+extern __thread char __start_onebit_shared[], __stop_onebit_shared[];
+}
+
 namespace onebit::emulator {
 namespace {
 
@@ -82,6 +88,7 @@ class Block {
     return at.thread_index.x + at.block.x * (at.thread_index.y + at.block.y * at.thread_index.z);
   }
   const Meeting& meet(unsigned warp, std::uint32_t mask, std::uint64_t value);
+  void use_shared_memory();
 
  private:
   static void enter();
@@ -102,6 +109,7 @@ class Block {
   bool backwards_ = false;
   unsigned threads_ = 0, next_ = 0, returned_ = 0;
   std::uint64_t progress_ = 0;
+  bool shared_is_poisoned_ = false;
 };
 
 thread_local Block first_block;
@@ -176,6 +184,12 @@ const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t valu
   return *meeting;
 }
 
+void Block::use_shared_memory() {
+  if (shared_is_poisoned_) return;
+  shared_is_poisoned_ = true;
+  std::memset(__start_onebit_shared, 0xFF, static_cast<std::size_t>(__stop_onebit_shared - __start_onebit_shared));
+}
+
 /// Whenever all fibers wait, a new fiber runs the threads that have not begun.
 void Block::run(const Place& place, bool backwards, const std::function<void()>& kernel) {
   first_ = place;
@@ -183,6 +197,7 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
   kernel_ = &kernel;
   threads_ = place.block.x * place.block.y * place.block.z;
   next_ = returned_ = 0;
+  shared_is_poisoned_ = false;
   meetings_.clear();
   std::size_t used = 0;
   while (returned_ < threads_) {
@@ -239,6 +254,10 @@ const Place& place() {
 
 unsigned lane() {
   return block->thread() % 32;
+}
+
+void use_shared_memory() {
+  block->use_shared_memory();
 }
 
 void wait_for_block() {

@@ -27,6 +27,10 @@ struct Place {
 };
 const Place& place();
 
+/// Called where a kernel declares shared memory. Fills all shared memory of the block with NaN if this thread is the
+/// block's first to get there.
+void use_shared_memory();
+
 /// Waits for all threads of the block that have not returned.
 void wait_for_block();
 /// Waits for the threads of this warp that the mask names, and returns to each the 32 values that they passed in.
@@ -56,7 +60,9 @@ T from_bits(std::uint64_t bits) {
 #define __host__
 #define __grid_constant__
 #define __launch_bounds__(...)
-#define __shared__ static thread_local
+#define __shared__                       \
+  onebit::emulator::use_shared_memory(); \
+  static thread_local __attribute__((section("onebit_shared")))
 #define threadIdx (onebit::emulator::place().thread_index)
 #define blockIdx (onebit::emulator::place().block_index)
 #define blockDim (onebit::emulator::place().block)
