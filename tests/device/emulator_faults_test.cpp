@@ -87,3 +87,21 @@ TEST_CASE("emulated GPU: shared memory holds NaN when a block begins") {
     CHECK(out.to_host() == expected);
   }
 }
+
+TEST_CASE("emulated GPU: grids and blocks beyond CUDA's limits are refused") {
+  const Device device = Device::cuda(0);
+  auto out = Buffer<int>::zeros(device, 2);
+  const auto refused = [&](dim3 grid, dim3 block) {
+    CHECK_THROWS_WITH(start(device, grid, block, write_number, out.data()), Catch::Contains("invalid configuration"));
+  };
+  refused({1, 65536}, 1);
+  refused({1, 1, 65536}, 1);
+  refused({0x80000000u}, 1);
+  refused({1, 65536, 65536}, 1);  // 2^32 blocks
+  refused(0, 1);
+  refused(1, 1025);
+  refused(1, {1, 1, 65});
+  refused(1, {32, 33});
+  CHECK_NOTHROW(start(device, {1, 65535}, 2, write_number, out.data()));
+  CHECK(out.to_host() == std::vector<int>{5, 5});
+}

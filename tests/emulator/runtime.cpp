@@ -15,6 +15,13 @@ cudaError_t not_recorded(cudaStream_t stream) {
   return report(stream->graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
 }
 
+/// Whether the sizes are within CUDA's limits.
+bool is_launchable(dim3 grid, dim3 block) {
+  const auto within = [](unsigned size, unsigned most) { return size >= 1 && size <= most; };
+  return within(grid.x, 0x7FFFFFFF) && within(grid.y, 65535) && within(grid.z, 65535) && within(block.x, 1024) &&
+         within(block.y, 1024) && within(block.z, 64) && block.x * block.y * block.z <= 1024;
+}
+
 /// Makes the host wait for the first `count` pieces of the stream's work.
 cudaError_t wait_for(Stream& stream, std::uint64_t count) {
   if (stream.finish(count)) ++drained;
@@ -47,11 +54,9 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
 }
 
 cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> kernel, bool together) {
-  const unsigned most = static_cast<unsigned>(kProcessors * kBlocksPerProcessor);
-  if (together && grid.x * grid.y * grid.z > most) return report(cudaErrorCooperativeLaunchTooLarge);
-  if (grid.x * grid.y * grid.z == 0 || block.x * block.y * block.z == 0 || block.x * block.y * block.z > 1024) {
-    return report(cudaErrorInvalidValue);
-  }
+  if (!is_launchable(grid, block)) return report(cudaErrorInvalidConfiguration);
+  constexpr std::uint64_t most = kProcessors * kBlocksPerProcessor;
+  if (together && std::uint64_t{grid.x} * grid.y * grid.z > most) return report(cudaErrorCooperativeLaunchTooLarge);
   return add(stream, [grid, block, together, kernel = std::move(kernel)] { run_grid(grid, block, kernel, together); });
 }
 
