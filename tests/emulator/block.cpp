@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "device/cpu/queue.hpp"
@@ -50,13 +52,28 @@ namespace {
 
 constexpr std::size_t kStack = 256 * 1024;
 
+[[noreturn]] void fail(const std::string& what) {
+  std::fputs(("emulated GPU: " + what + "\n").c_str(), stderr);
+  std::abort();
+}
+
+std::string text_of(const Call& call) {
+  return std::string(call.name) + " (" + call.file + ":" + std::to_string(call.line) + ")";
+}
+
+bool same(const Call& a, const Call& b) {
+  const auto equal = [](const char* x, const char* y) { return x == y || std::strcmp(x, y) == 0; };
+  return a.line == b.line && equal(a.name, b.name) && equal(a.file, b.file);
+}
+
 /// Threads that wait for each other: those of the block, or those of a warp that a mask names.
 struct Meeting {
   unsigned warp = 0;
   std::uint32_t mask = 0;  ///< the warp's threads that take part; 0 for the whole block
   unsigned arrived = 0;
   std::uint64_t round = 0;
-  std::array<std::uint64_t, 32> bringing{}, brought{};
+  Call call;                                            ///< where the first thread of this round waits
+  std::array<std::uint64_t, 32> bringing{}, brought{};  ///< of the lanes; of a block, the first number counts
 };
 
 /// A stack that runs threads of the block until one of them has to wait.
@@ -87,7 +104,7 @@ class Block {
     const Place& at = place();
     return at.thread_index.x + at.block.x * (at.thread_index.y + at.block.y * at.thread_index.z);
   }
-  const Meeting& meet(unsigned warp, std::uint32_t mask, std::uint64_t value);
+  const Meeting& meet(unsigned warp, std::uint32_t mask, std::uint64_t value, const Call& call);
   void use_shared_memory();
 
  private:
@@ -97,6 +114,7 @@ class Block {
   void yield();
   unsigned needed(const Meeting& meeting) const;
   bool is_over(const Meeting& meeting) const { return meeting.arrived >= needed(meeting); }
+  Meeting& meeting_of(unsigned warp, std::uint32_t mask);
   void close(Meeting& meeting);
   void close_full_meetings();
 
@@ -154,7 +172,7 @@ unsigned Block::needed(const Meeting& meeting) const {
 }
 
 void Block::close(Meeting& meeting) {
-  meeting.brought = meeting.bringing;
+  meeting.brought = std::exchange(meeting.bringing, {});
   meeting.arrived = 0;
   ++meeting.round;
   ++progress_;
@@ -166,22 +184,27 @@ void Block::close_full_meetings() {
   }
 }
 
-const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t value) {
-  Meeting* meeting = nullptr;
+Meeting& Block::meeting_of(unsigned warp, std::uint32_t mask) {
   for (auto& known : meetings_) {
-    if (known->warp == warp && known->mask == mask) meeting = known.get();
+    if (known->warp == warp && known->mask == mask) return *known;
   }
-  if (meeting == nullptr) {
-    meeting = meetings_.emplace_back(std::make_unique<Meeting>()).get();
-    meeting->warp = warp;
-    meeting->mask = mask;
+  Meeting& meeting = *meetings_.emplace_back(std::make_unique<Meeting>());
+  meeting.warp = warp;
+  meeting.mask = mask;
+  return meeting;
+}
+
+const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t value, const Call& call) {
+  Meeting& meeting = meeting_of(warp, mask);
+  if (meeting.arrived++ == 0) meeting.call = call;
+  if (!same(meeting.call, call)) {
+    fail("threads that wait for each other are in different calls: " + text_of(meeting.call) + " and " + text_of(call));
   }
-  if (mask != 0) meeting->bringing[thread() % 32] = value;
-  ++meeting->arrived;
-  const std::uint64_t round = meeting->round;
-  if (is_over(*meeting)) close(*meeting);
-  while (meeting->round == round) yield();
-  return *meeting;
+  meeting.bringing[mask == 0 ? 0 : thread() % 32] |= value;
+  const std::uint64_t round = meeting.round;
+  if (is_over(meeting)) close(meeting);
+  while (meeting.round == round) yield();
+  return meeting;
 }
 
 void Block::use_shared_memory() {
@@ -213,8 +236,7 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
       if (!fibers_[fiber]->finished) switch_to(fiber);
     }
     if (progress_ == before && returned_ < threads_) {
-      std::fputs("emulated GPU: threads of a block wait for others that never arrive\n", stderr);
-      std::abort();
+      fail("threads of a block wait for others that never arrive");
     }
   }
 }
@@ -260,13 +282,22 @@ void use_shared_memory() {
   block->use_shared_memory();
 }
 
-void wait_for_block() {
-  block->meet(0, 0, 0);
+bool wait_for_block(bool any, const Call& call) {
+  return block->meet(0, 0, any ? 1 : 0, call).brought[0] != 0;
 }
 
 /// The returned values stay valid until all of these threads meet again.
-const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value) {
-  return block->meet(block->thread() / 32, mask, value).brought.data();
+const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value, const Call& call) {
+  if ((mask >> lane() & 1u) == 0) fail("a thread that the mask does not name is in " + text_of(call));
+  return block->meet(block->thread() / 32, mask, value, call).brought.data();
+}
+
+std::uint64_t brought_by(unsigned other, std::uint32_t mask, std::uint64_t value, const Call& call) {
+  const std::uint64_t* brought = meet_in_warp(mask, value, call);
+  if (other >= 32 || (mask >> other & 1u) == 0) {
+    fail("a thread reads a lane that the mask does not name, in " + text_of(call));
+  }
+  return brought[other];
 }
 
 }  // namespace onebit::emulator
