@@ -15,10 +15,10 @@ struct dim3 {
 
 namespace onebit::emulator {
 
-/// Runs a kernel's threads, block by block. Every other launch begins with the last thread of a block, so that missing
-/// synchronisation gives different results. Aborts with a message if threads of a block wait for others that never
-/// arrive. together: runs all blocks at once, each in its own thread of this process; if they wait for each other in
-/// vain, they wait forever.
+/// Runs a kernel's blocks in random order; under TSan, several threads of this process share them. Every other launch
+/// begins with the last thread of a block, so that missing synchronisation gives different results. Aborts with a
+/// message if threads of a block wait for others that never arrive. together: runs all blocks at once, each in its own
+/// thread of this process; if they wait for each other in vain, they wait forever.
 void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel, bool together);
 
 /// The place of a thread in its grid.
@@ -26,6 +26,9 @@ struct Place {
   dim3 grid, block, block_index, thread_index;
 };
 const Place& place();
+
+/// Orders this thread's accesses before it and after it, for all threads.
+void fence();
 
 /// Called where a kernel declares shared memory. Fills all shared memory of the block with NaN if this thread is the
 /// block's first to get there.
@@ -126,10 +129,10 @@ std::uint32_t __match_any_sync(std::uint32_t mask, T value, EmulatedCall call = 
 }
 template <class T>
 T atomicAdd(T* sum, T value) {
-  return std::atomic_ref(*sum).fetch_add(value);
+  return std::atomic_ref(*sum).fetch_add(value, std::memory_order_relaxed);  // as on a GPU, it orders nothing else
 }
 inline void __threadfence() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  onebit::emulator::fence();
 }
 inline void __nanosleep(unsigned) {
   std::this_thread::yield();
