@@ -40,6 +40,18 @@ __global__ void leave_early(int* met) {
   met[threadIdx.x] = 1;
 }
 
+/// Computes with a denormal in ways that flush it on a GPU (-ftz=true).
+__global__ void flush(const float* tiny, const double* wide_tiny, float* out) {
+  const float x = tiny[0];
+  out[0] = x + 0.0f;
+  out[1] = x * 0x1p20f;
+  out[2] = x == 0.0f ? 0.0f : 1.0f;
+  out[3] = static_cast<double>(x) == 0.0 ? 0.0f : 1.0f;
+  out[4] = static_cast<float>(wide_tiny[0]);
+  out[5] = static_cast<float>(wide_tiny[1]);
+  out[6] = static_cast<float>(wide_tiny[0] * 0x1p20);
+}
+
 Device gpu(int ordinal = 0) {
   return Device::cuda(ordinal);
 }
@@ -90,6 +102,17 @@ TEST_CASE("emulated GPU: threads that have returned are not waited for") {
     });
     CHECK(met.to_host() == std::vector<int>(40, 1));
   }
+}
+
+TEST_CASE("emulated GPU: arithmetic, comparisons and conversions of floats treat denormals as zero") {
+  const Device device = gpu();
+  const auto tiny = on(device, std::vector<float>{0x1p-130f});
+  const auto wide_tiny = on(device, std::vector<double>{0x1p-130, -0x1p-130});
+  Buffer<float> out(device, 7);
+  on_stream(device, [&](const cuda::Queue& queue) {
+    cuda::detail::launch(queue, 1, 1, typeid(int), flush, tiny.data(), wide_tiny.data(), out.data());
+  });
+  CHECK(out.to_host() == std::vector<float>{0, 0, 0, 0, 0, 0, 0x1p-110f});  // doubles have no denormals here
 }
 
 TEST_CASE("emulated GPU: work waits in the stream until somebody waits for it") {
