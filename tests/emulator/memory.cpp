@@ -50,11 +50,13 @@ void copy_rows(void* target, const Rectangle& to, const void* source, const Rect
 }  // namespace
 
 cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
+  if (const cudaError_t status = not_while_recording(); status != cudaSuccess) return status;
   *data = ::operator new (bytes, std::align_val_t{64});
   return cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void* data) {
+  if (const cudaError_t status = not_while_recording(); status != cudaSuccess) return status;
   ::operator delete (data, std::align_val_t{64});
   return cudaSuccess;
 }

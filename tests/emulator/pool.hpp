@@ -49,6 +49,9 @@ cudaError_t report(cudaError_t status);
 /// Reports an error if the GPU is lost.
 cudaError_t state_of(int ordinal);
 
+/// Reports an error if this thread records, and makes its recordings invalid; for calls that CUDA forbids meanwhile.
+cudaError_t not_while_recording();
+
 /// Adds work to a stream or to its recording. Fails if the GPU is lost.
 cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy = true);
 

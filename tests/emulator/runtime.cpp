@@ -9,10 +9,13 @@ std::atomic<Index> drained = 0, launched = 0;
 
 thread_local int current = 0;
 thread_local cudaError_t last = cudaSuccess;
+thread_local std::vector<Graph*> recordings;  ///< those that this thread has begun
 
-/// Reports an error if the stream is recording; for calls that cannot be recorded.
+/// Reports an error if the stream is recording, and makes the recording invalid; for calls that cannot be recorded.
 cudaError_t not_recorded(cudaStream_t stream) {
-  return report(stream->graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
+  if (stream->graph == nullptr) return cudaSuccess;
+  stream->graph->valid = false;
+  return report(cudaErrorStreamCaptureUnsupported);
 }
 
 /// Whether the sizes are within CUDA's limits.
@@ -39,9 +42,15 @@ cudaError_t state_of(int ordinal) {
   return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
 }
 
+cudaError_t not_while_recording() {
+  for (Graph* const graph : recordings) graph->valid = false;
+  return report(recordings.empty() ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
+}
+
 cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy) {
   if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
   if (stream->graph != nullptr) {
+    if (!stream->graph->valid) return report(cudaErrorStreamCaptureInvalidated);
     stream->graph->work.push_back(std::move(work));
   } else {
     stream->add(std::move(work), keeps_busy);
@@ -54,6 +63,7 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
 }
 
 cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> kernel, bool together) {
+  if (stream->gpu() != current) return report(cudaErrorInvalidResourceHandle);
   if (!is_launchable(grid, block)) return report(cudaErrorInvalidConfiguration);
   constexpr std::uint64_t most = kProcessors * kBlocksPerProcessor;
   if (together && std::uint64_t{grid.x} * grid.y * grid.z > most) return report(cudaErrorCooperativeLaunchTooLarge);
@@ -159,7 +169,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new Event;
+  *event = new Event{.gpu = current};
   return cudaSuccess;
 }
 
@@ -170,6 +180,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
+  if (event->gpu != stream->gpu()) return report(cudaErrorInvalidResourceHandle);
   if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
   event->stream = stream->share();
   event->place = stream->add([time = event->time] { *time = std::chrono::steady_clock::now(); }, false);
@@ -177,6 +188,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (const cudaError_t status = not_while_recording(); status != cudaSuccess) return status;
   return wait_for(*event->stream, event->place + 1);
 }
 
@@ -195,15 +207,21 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
   stream->graph = std::make_unique<Graph>(Graph{.gpu = stream->gpu()});
+  recordings.push_back(stream->graph.get());
   return cudaSuccess;
 }
 
-/// Fails if the recording has not released all memory that it allocated: every run would allocate it again.
+/// Fails if the recording is invalid, or has not released all memory that it allocated: every run would allocate it
+/// again.
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (stream->graph == nullptr) return report(cudaErrorInvalidValue);
+  if (stream->graph->recorder != std::this_thread::get_id()) return report(cudaErrorStreamCaptureWrongThread);
+  std::erase(recordings, stream->graph.get());
   const bool left_over = std::ranges::any_of(stream->graph->memory, &Graph::Memory::in_use);
   *graph = stream->graph.release();
-  return report(left_over ? cudaErrorInvalidValue : cudaSuccess);
+  if ((*graph)->valid) return report(left_over ? cudaErrorInvalidValue : cudaSuccess);
+  cudaGraphDestroy(std::exchange(*graph, nullptr));
+  return report(cudaErrorStreamCaptureInvalidated);
 }
 
 /// Moves the graph's work and memory to the runnable graph.

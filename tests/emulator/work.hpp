@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "tests/emulator/pool.hpp"
@@ -22,6 +23,8 @@ struct Graph {
     bool in_use = true;  ///< whether it is allocated at this point of the recording
   };
   int gpu = 0;
+  std::thread::id recorder = std::this_thread::get_id();
+  bool valid = true;  ///< false after a call that cannot be recorded
   std::vector<std::function<void()>> work;
   std::vector<Memory> memory;
 };
@@ -107,6 +110,7 @@ using Time = std::chrono::steady_clock::time_point;
 
 /// The stream in which the event was last recorded, and its place there.
 struct Event {
+  int gpu = 0;
   std::shared_ptr<Stream> stream;
   std::uint64_t place = 0;
   std::shared_ptr<Time> time = std::make_shared<Time>();
