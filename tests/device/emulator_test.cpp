@@ -152,6 +152,16 @@ TEST_CASE("emulated GPU: a lack of memory is std::bad_alloc, and freed memory ca
   emulator::set_memory(1, std::size_t{1} << 30);
 }
 
+TEST_CASE("emulated GPU: allocations fail when a test says so") {
+  const Device device = gpu();
+  emulator::fail_allocations_after(1);
+  CHECK_NOTHROW(Buffer<float>(device, 3));
+  CHECK_THROWS_AS(Buffer<float>(device, 3), std::bad_alloc);
+  CHECK_THROWS_AS(Buffer<float>(device, 1), std::bad_alloc);
+  emulator::fail_allocations_after(-1);
+  CHECK_NOTHROW(Buffer<float>(device, 3));
+}
+
 TEST_CASE("a GPU that is lost is named with the reason") {
   const Device device = gpu(1);
   Buffer<float> some(device, 10);

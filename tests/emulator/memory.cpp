@@ -51,6 +51,7 @@ void copy_rows(void* target, const Rectangle& to, const void* source, const Rect
 
 cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
   if (const cudaError_t status = not_while_recording(); status != cudaSuccess) return status;
+  if (allocation_fails()) return report(cudaErrorMemoryAllocation);
   *data = ::operator new (bytes, std::align_val_t{64});
   return cudaSuccess;
 }
@@ -114,6 +115,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream) {
   if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
+  if (allocation_fails()) return report(cudaErrorMemoryAllocation);
   Pool& pool = pool_of(stream->gpu());
   const std::lock_guard lock(pool.mutex);
   if (bytes > pool.free()) return report(cudaErrorMemoryAllocation);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kUnit = 64;  ///< GuardedMemory rounds sizes up to multiples of this
 
 std::array<Pool, kGpus> pools;
+std::atomic<Index> allocated = 0, first_failure = -1;
 
 std::uintptr_t address_of(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data);
@@ -69,6 +70,19 @@ void release(int gpu, void* data, bool from_graph) {
   Pool& pool = pool_of(gpu);
   const std::lock_guard lock(pool.mutex);
   pool.release(data, from_graph);
+}
+
+bool allocation_fails() {
+  const Index number = allocated++;
+  return first_failure >= 0 && number >= first_failure;
+}
+
+Index allocations() {
+  return allocated;
+}
+
+void fail_allocations_after(Index count) {
+  first_failure = count < 0 ? -1 : allocated + count;
 }
 
 void spoil(void* data, std::size_t bytes) {

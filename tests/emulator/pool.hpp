@@ -43,6 +43,9 @@ bool is_host_memory(const void* data, std::size_t bytes);
 /// Releases memory of a GPU. from_graph: whether a recording allocated it.
 void release(int gpu, void* data, bool from_graph = false);
 
+/// Whether an allocation that begins now has to fail (fail_allocations_after()).
+bool allocation_fails();
+
 /// Keeps an error for cudaGetLastError(), and returns it.
 cudaError_t report(cudaError_t status);
 
