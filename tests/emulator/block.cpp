@@ -146,7 +146,10 @@ Meeting& Block::meeting_of(unsigned warp, std::uint32_t mask) {
   for (auto& known : meetings_) {
     if (known->warp == warp && known->mask == mask) return *known;
   }
+  outside_->enter();  // or the race detector would take the allocation for an access of this thread
   Meeting& meeting = *meetings_.emplace_back(std::make_unique<Meeting>());
+  for (char& point : meeting.points) race::release(&point);
+  fibers_[current_]->context.enter();
   meeting.warp = warp;
   meeting.mask = mask;
   return meeting;
