@@ -61,6 +61,9 @@ if(ONEBIT_SANITIZE)
   endif()
   target_compile_options(onebit_build INTERFACE -fsanitize=${ONEBIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(onebit_build INTERFACE -fsanitize=${ONEBIT_SANITIZE})
+  if(ONEBIT_EMULATES_CUDA AND ONEBIT_SANITIZE MATCHES "thread")
+    target_compile_options(onebit_build INTERFACE "SHELL:-mllvm -tsan-distinguish-volatile=1") # tests/emulator/volatile.cpp
+  endif()
 endif()
 
 # If a precompiled header contained its parts' timestamps, it would differ after every checkout, and ccache would miss.

@@ -1,6 +1,7 @@
-// Checks that the race check finds races and gives no false alarms. Sums over the threads of a CPU queue and over the
-// ranks of a team. With the argument "kernel" or "team", the threads or ranks update one sum, which is a race;
-// otherwise each has its own. scripts/test.sh runs all three variants before it checks for races.
+// Checks that the race check finds races and gives no false alarms. Sums over the threads of a CPU queue, over the
+// ranks of a team, and over the blocks and the threads of an emulated GPU. With the argument "kernel", "team", "blocks"
+// or "threads", these update one sum, which is a race; otherwise each has its own. scripts/test.sh runs all variants
+// before it checks for races.
 #include <atomic>
 #include <cstdio>
 #include <numeric>
@@ -9,6 +10,35 @@
 
 #include "device/comm/device_group.hpp"
 #include "device/cpu/queue.hpp"
+#include "device/cuda/grid.cuh"
+#include "device/memory/buffer.hpp"
+
+namespace {
+
+/// Adds 1 to out[block] in every block, or to out[0] in a race of blocks. A race of threads lacks a barrier.
+__global__ void count(bool race_of_blocks, bool race_of_threads, int* out) {
+  __shared__ int shared[64];
+  shared[threadIdx.x] = 1;
+  if (!race_of_threads) __syncthreads();
+  const int seen = shared[threadIdx.x ^ 32u];
+  __syncthreads();
+  if (threadIdx.x == 0) out[race_of_blocks ? 0 : blockIdx.x] += seen;
+}
+
+int count_on_gpu(std::string_view race) {
+  using namespace onebit::device;
+  const Device gpu = Device::cuda(0);
+  auto counts = Buffer<int>::zeros(gpu, 8);
+  gpu.run([&](const auto& queue) {
+    if constexpr (requires { queue.context(); }) {
+      cuda::detail::launch(queue, 8, 64, typeid(count), count, race == "blocks", race == "threads", counts.data());
+    }
+  });
+  const std::vector<int> all = counts.to_host();
+  return std::reduce(all.begin(), all.end());
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace onebit;
@@ -24,5 +54,6 @@ int main(int argc, char** argv) {
     while (started.load(std::memory_order_relaxed) < 4) std::this_thread::yield();
     ranks[race == "team" ? 0 : static_cast<std::size_t>(rank)] += rank;
   });
-  std::printf("%td\n", std::reduce(units.begin(), units.end()) + std::reduce(ranks.begin(), ranks.end()));
+  std::printf("%td %d\n", std::reduce(units.begin(), units.end()) + std::reduce(ranks.begin(), ranks.end()),
+              count_on_gpu(race));
 }

@@ -166,7 +166,7 @@ tsan_works() {
 # Checks the race check itself: it must report planted races, and nothing without them.
 planted_races() {
   local probe=build/ci-tsan/tests/race_probe log=build/ci-tsan/race_probe.log race
-  for race in kernel team; do
+  for race in kernel team blocks threads; do
     if "$probe" "$race" >"$log" 2>&1 || ! grep -q "ThreadSanitizer: data race" "$log"; then
       echo "race_probe $race: the planted race was not reported ($log)" >&2
       return 1

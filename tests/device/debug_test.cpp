@@ -1,38 +1,15 @@
 // The debug device catches what a GPU would get wrong: missing transfers in both directions, unwritten memory, and
 // accesses past the end.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <functional>
-
 #include "device/base/error.hpp"
 #include "device/launch/launch.hpp"
 #include "tests/catch.hpp"
+#include "tests/device/faults.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"
 
 using namespace onebit;
 using namespace onebit::device;
 using namespace onebit::tests;
-
-namespace {
-
-/// Whether an action, run in a process of its own, dies of a bad memory access.
-bool faults(const std::function<void()>& action) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::signal(SIGSEGV, [](int) { ::_exit(77); });
-    std::signal(SIGBUS, [](int) { ::_exit(77); });
-    action();
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 77;
-}
-
-}  // namespace
 
 TEST_CASE("debug: memory is NaN until it is written") {
   const Device device = Device::debug(1);

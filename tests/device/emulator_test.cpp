@@ -1,4 +1,5 @@
 // The emulated GPU itself: threads of a block that wait for each other, streams, memory.
+#include <cmath>
 #include <numeric>
 
 #include "device/base/error.hpp"
@@ -37,6 +38,18 @@ __global__ void leave_early(int* met) {
   if (threadIdx.x >= 40) return;
   __syncthreads();
   met[threadIdx.x] = 1;
+}
+
+/// Computes with a denormal in ways that flush it on a GPU (-ftz=true).
+__global__ void flush(const float* tiny, const double* wide_tiny, float* out) {
+  const float x = tiny[0];
+  out[0] = x + 0.0f;
+  out[1] = x * 0x1p20f;
+  out[2] = x == 0.0f ? 0.0f : 1.0f;
+  out[3] = static_cast<double>(x) == 0.0 ? 0.0f : 1.0f;
+  out[4] = static_cast<float>(wide_tiny[0]);
+  out[5] = static_cast<float>(wide_tiny[1]);
+  out[6] = static_cast<float>(wide_tiny[0] * 0x1p20);
 }
 
 Device gpu(int ordinal = 0) {
@@ -91,12 +104,25 @@ TEST_CASE("emulated GPU: threads that have returned are not waited for") {
   }
 }
 
+TEST_CASE("emulated GPU: arithmetic, comparisons and conversions of floats treat denormals as zero") {
+  const Device device = gpu();
+  const auto tiny = on(device, std::vector<float>{0x1p-130f});
+  const auto wide_tiny = on(device, std::vector<double>{0x1p-130, -0x1p-130});
+  Buffer<float> out(device, 7);
+  on_stream(device, [&](const cuda::Queue& queue) {
+    cuda::detail::launch(queue, 1, 1, typeid(int), flush, tiny.data(), wide_tiny.data(), out.data());
+  });
+  CHECK(out.to_host() == std::vector<float>{0, 0, 0, 0, 0, 0, 0x1p-110f});  // doubles have no denormals here
+}
+
 TEST_CASE("emulated GPU: work waits in the stream until somebody waits for it") {
   const Device device = gpu();
   const auto a = on(device, std::vector<float>{1, 2, 3});
   Buffer<float> b(device, 3);
   device.memory().copy({b.data(), 1, 12, 12}, device.memory(), {const_cast<float*>(a.data()), 1, 12, 12});
-  CHECK(b.data()[0] != 1);  // only an emulated GPU's memory can be looked at
+  std::vector<float> seen(3);
+  gpu().memory().download(seen.data(), b.data(), 12);  // in another stream, which waits for nothing
+  CHECK(std::isnan(seen[0]));
   CHECK(b.to_host() == std::vector<float>{1, 2, 3});
 }
 
@@ -124,6 +150,16 @@ TEST_CASE("emulated GPU: a lack of memory is std::bad_alloc, and freed memory ca
   device.synchronize();
   CHECK_NOTHROW(Buffer<float>(device, 200));
   emulator::set_memory(1, std::size_t{1} << 30);
+}
+
+TEST_CASE("emulated GPU: allocations fail when a test says so") {
+  const Device device = gpu();
+  emulator::fail_allocations_after(1);
+  CHECK_NOTHROW(Buffer<float>(device, 3));
+  CHECK_THROWS_AS(Buffer<float>(device, 3), std::bad_alloc);
+  CHECK_THROWS_AS(Buffer<float>(device, 1), std::bad_alloc);
+  emulator::fail_allocations_after(-1);
+  CHECK_NOTHROW(Buffer<float>(device, 3));
 }
 
 TEST_CASE("a GPU that is lost is named with the reason") {

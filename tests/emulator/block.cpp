@@ -1,48 +1,41 @@
 #include "tests/emulator/block.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "device/cpu/queue.hpp"
+#include "tests/emulator/fiber.hpp"
 
-#if !defined(__x86_64__)
-#error "emulated GPUs need x86-64: their threads switch stacks"
-#endif
-
-/// Pushes the registers that a function must preserve, saves the stack pointer in *from, and continues where the stack
-/// `to` stopped. swapcontext would make two system calls, and is a hundred times slower under ASan.
-extern "C" void onebit_emulator_switch(void** from, void* to);
-asm(R"(
-.text
-.globl onebit_emulator_switch
-.type onebit_emulator_switch, @function
-onebit_emulator_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size onebit_emulator_switch, .-onebit_emulator_switch
-)");
+/// The shared memory of the block that this thread of the process runs: all variables of the section in which
+/// __shared__ puts them. The linker defines the two names.
+extern "C" {
+extern __thread char __start_onebit_shared[], __stop_onebit_shared[];
+}
 
 namespace onebit::emulator {
 namespace {
 
-constexpr std::size_t kStack = 256 * 1024;
+[[noreturn]] void fail(const std::string& what) {
+  std::fputs(("emulated GPU: " + what + "\n").c_str(), stderr);
+  std::abort();
+}
+
+std::string text_of(const Call& call) {
+  return std::string(call.name) + " (" + call.file + ":" + std::to_string(call.line) + ")";
+}
+
+bool same(const Call& a, const Call& b) {
+  const auto equal = [](const char* x, const char* y) { return x == y || std::strcmp(x, y) == 0; };
+  return a.line == b.line && equal(a.name, b.name) && equal(a.file, b.file);
+}
 
 /// Threads that wait for each other: those of the block, or those of a warp that a mask names.
 struct Meeting {
@@ -50,26 +43,10 @@ struct Meeting {
   std::uint32_t mask = 0;  ///< the warp's threads that take part; 0 for the whole block
   unsigned arrived = 0;
   std::uint64_t round = 0;
-  std::array<std::uint64_t, 32> bringing{}, brought{};
-};
-
-/// A stack that runs threads of the block until one of them has to wait.
-struct Fiber {
-  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
-  void* top = nullptr;  ///< stack pointer where it stopped
-  Place place;
-  bool finished = false;
-
-  /// Prepares the stack to begin with `enter`, which never returns.
-  void prepare(void (*enter)()) {
-    finished = false;
-    const auto end = reinterpret_cast<std::uintptr_t>(stack.get() + kStack) / 16 * 16;
-    // Six registers, the address of `enter`, and its unused return address.
-    auto* words = reinterpret_cast<std::uintptr_t*>(end) - 8;
-    for (int k = 0; k < 8; ++k) words[k] = 0;
-    words[6] = reinterpret_cast<std::uintptr_t>(enter);
-    top = words;
-  }
+  std::array<char, 2> points{};  ///< for the race detector; two, because some threads may begin a round before others
+                                 ///< have left the previous one
+  Call call;                     ///< where the first thread of this round waits
+  std::array<std::uint64_t, 32> bringing{}, brought{};  ///< of the lanes; of a block, the first number counts
 };
 
 class Block {
@@ -81,7 +58,8 @@ class Block {
     const Place& at = place();
     return at.thread_index.x + at.block.x * (at.thread_index.y + at.block.y * at.thread_index.z);
   }
-  const Meeting& meet(unsigned warp, std::uint32_t mask, std::uint64_t value);
+  const Meeting& meet(unsigned warp, std::uint32_t mask, std::uint64_t value, const Call& call);
+  void use_shared_memory();
 
  private:
   static void enter();
@@ -90,6 +68,7 @@ class Block {
   void yield();
   unsigned needed(const Meeting& meeting) const;
   bool is_over(const Meeting& meeting) const { return meeting.arrived >= needed(meeting); }
+  Meeting& meeting_of(unsigned warp, std::uint32_t mask);
   void close(Meeting& meeting);
   void close_full_meetings();
 
@@ -97,11 +76,14 @@ class Block {
   std::size_t current_ = 0;
   std::vector<std::unique_ptr<Meeting>> meetings_;
   void* scheduler_ = nullptr;  ///< stack pointer where run() stopped
+  const race::Context* outside_ = nullptr;
+  char begin_ = 0, end_ = 0;  ///< points that all threads of a block pass, for the race detector
   const std::function<void()>* kernel_ = nullptr;
   Place first_;
   bool backwards_ = false;
   unsigned threads_ = 0, next_ = 0, returned_ = 0;
   std::uint64_t progress_ = 0;
+  bool shared_is_poisoned_ = false;
 };
 
 thread_local Block first_block;
@@ -110,9 +92,10 @@ thread_local Block first_block;
 thread_local Block* block = &first_block;
 
 void Block::enter() {
+  race::acquire(&block->begin_);
   block->run_threads();
-  Fiber& self = *block->fibers_[block->current_];
-  self.finished = true;
+  race::release(&block->end_);
+  block->fibers_[block->current_]->finished = true;
   block->yield();
 }
 
@@ -133,10 +116,11 @@ void Block::run_threads() {
 
 void Block::switch_to(std::size_t fiber) {
   current_ = fiber;
-  onebit_emulator_switch(&scheduler_, fibers_[fiber]->top);
+  fibers_[fiber]->enter(&scheduler_);
 }
 
 void Block::yield() {
+  outside_->enter();
   onebit_emulator_switch(&fibers_[current_]->top, scheduler_);
 }
 
@@ -146,7 +130,7 @@ unsigned Block::needed(const Meeting& meeting) const {
 }
 
 void Block::close(Meeting& meeting) {
-  meeting.brought = meeting.bringing;
+  meeting.brought = std::exchange(meeting.bringing, {});
   meeting.arrived = 0;
   ++meeting.round;
   ++progress_;
@@ -158,22 +142,40 @@ void Block::close_full_meetings() {
   }
 }
 
-const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t value) {
-  Meeting* meeting = nullptr;
+Meeting& Block::meeting_of(unsigned warp, std::uint32_t mask) {
   for (auto& known : meetings_) {
-    if (known->warp == warp && known->mask == mask) meeting = known.get();
+    if (known->warp == warp && known->mask == mask) return *known;
   }
-  if (meeting == nullptr) {
-    meeting = meetings_.emplace_back(std::make_unique<Meeting>()).get();
-    meeting->warp = warp;
-    meeting->mask = mask;
+  outside_->enter();  // or the race detector would take the allocation for an access of this thread
+  Meeting& meeting = *meetings_.emplace_back(std::make_unique<Meeting>());
+  for (char& point : meeting.points) race::release(&point);
+  fibers_[current_]->context.enter();
+  meeting.warp = warp;
+  meeting.mask = mask;
+  return meeting;
+}
+
+const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t value, const Call& call) {
+  Meeting& meeting = meeting_of(warp, mask);
+  if (meeting.arrived++ == 0) meeting.call = call;
+  if (!same(meeting.call, call)) {
+    fail("threads that wait for each other are in different calls: " + text_of(meeting.call) + " and " + text_of(call));
   }
-  if (mask != 0) meeting->bringing[thread() % 32] = value;
-  ++meeting->arrived;
-  const std::uint64_t round = meeting->round;
-  if (is_over(*meeting)) close(*meeting);
-  while (meeting->round == round) yield();
-  return *meeting;
+  meeting.bringing[mask == 0 ? 0 : thread() % 32] |= value;
+  const std::uint64_t round = meeting.round;
+  char* const point = &meeting.points[round % 2];
+  race::release(point);
+  if (is_over(meeting)) close(meeting);
+  while (meeting.round == round) yield();
+  race::acquire(point);
+  return meeting;
+}
+
+void Block::use_shared_memory() {
+  if (shared_is_poisoned_) return;
+  shared_is_poisoned_ = true;
+  [[maybe_unused]] const race::Ignored ignored{};
+  std::memset(__start_onebit_shared, 0xFF, static_cast<std::size_t>(__stop_onebit_shared - __start_onebit_shared));
 }
 
 /// Whenever all fibers wait, a new fiber runs the threads that have not begun.
@@ -183,7 +185,11 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
   kernel_ = &kernel;
   threads_ = place.block.x * place.block.y * place.block.z;
   next_ = returned_ = 0;
+  shared_is_poisoned_ = false;
   meetings_.clear();
+  const race::Context outside = race::Context::current();
+  outside_ = &outside;
+  race::release(&begin_);
   std::size_t used = 0;
   while (returned_ < threads_) {
     const std::uint64_t before = progress_;
@@ -198,10 +204,39 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
       if (!fibers_[fiber]->finished) switch_to(fiber);
     }
     if (progress_ == before && returned_ < threads_) {
-      std::fputs("emulated GPU: threads of a block wait for others that never arrive\n", stderr);
-      std::abort();
+      fail("threads of a block wait for others that never arrive");
     }
   }
+  race::acquire(&end_);
+}
+
+/// The blocks of a grid in random order, which is the same in every run of a program without threads.
+std::vector<dim3> shuffled_blocks(dim3 grid) {
+  static std::atomic<std::uint32_t> launches = 0;
+  std::vector<dim3> all;
+  all.reserve(std::size_t{grid.x} * grid.y * grid.z);
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x; ++x) all.emplace_back(x, y, z);
+    }
+  }
+  std::shuffle(all.begin(), all.end(), std::minstd_rand(++launches));
+  return all;
+}
+
+/// Calls run(host) for every host in [0, hosts), each in its own thread of this process and with its own block.
+void run_on_hosts(std::size_t hosts, const std::function<void(std::size_t)>& run) {
+  if (hosts == 1) return run(0);
+  thread_local std::deque<Block> blocks;
+  if (blocks.size() < hosts) blocks.resize(hosts);
+  std::vector<std::thread> threads;
+  for (std::size_t host = 0; host < hosts; ++host) {
+    threads.emplace_back([&run, host, own = &blocks[host]] {
+      block = own;
+      run(host);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
@@ -209,28 +244,13 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
 void run_grid(dim3 grid, dim3 threads, const std::function<void()>& kernel, bool together) {
   thread_local bool backwards = false;
   backwards = !backwards;
-  const auto run = [&, from_last = backwards](dim3 index) {
+  const std::vector<dim3> order = shuffled_blocks(grid);
+  const std::size_t hosts = together ? order.size() : std::min<std::size_t>(order.size(), race::kHosts);
+  run_on_hosts(hosts, [&, from_last = backwards](std::size_t host) {
     [[maybe_unused]] const device::cpu::FlushDenormals flush{};  // kernels compiled for GPUs do the same
-    block->run({grid, threads, index, {}}, from_last, kernel);
-  };
-  thread_local std::deque<Block> others;
-  std::vector<std::thread> all;
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) {
-        if (together) {
-          if (all.size() == others.size()) others.emplace_back();
-          all.emplace_back([&run, own = &others[all.size()], index = dim3(x, y, z)] {
-            block = own;
-            run(index);
-          });
-        } else {
-          run({x, y, z});
-        }
-      }
-    }
-  }
-  for (std::thread& one : all) one.join();
+    for (std::size_t k = host; k < order.size(); k += hosts)
+      block->run({grid, threads, order[k], {}}, from_last, kernel);
+  });
 }
 
 const Place& place() {
@@ -241,13 +261,33 @@ unsigned lane() {
   return block->thread() % 32;
 }
 
-void wait_for_block() {
-  block->meet(0, 0, 0);
+void fence() {
+  static char point = 0;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  race::release(&point);
+  race::acquire(&point);
+}
+
+void use_shared_memory() {
+  block->use_shared_memory();
+}
+
+bool wait_for_block(bool any, const Call& call) {
+  return block->meet(0, 0, any ? 1 : 0, call).brought[0] != 0;
 }
 
 /// The returned values stay valid until all of these threads meet again.
-const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value) {
-  return block->meet(block->thread() / 32, mask, value).brought.data();
+const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value, const Call& call) {
+  if ((mask >> lane() & 1u) == 0) fail("a thread that the mask does not name is in " + text_of(call));
+  return block->meet(block->thread() / 32, mask, value, call).brought.data();
+}
+
+std::uint64_t brought_by(unsigned other, std::uint32_t mask, std::uint64_t value, const Call& call) {
+  const std::uint64_t* brought = meet_in_warp(mask, value, call);
+  if (other >= 32 || (mask >> other & 1u) == 0) {
+    fail("a thread reads a lane that the mask does not name, in " + text_of(call));
+  }
+  return brought[other];
 }
 
 }  // namespace onebit::emulator

@@ -15,10 +15,10 @@ struct dim3 {
 
 namespace onebit::emulator {
 
-/// Runs a kernel's threads, block by block. Every other launch begins with the last thread of a block, so that missing
-/// synchronisation gives different results. Aborts with a message if threads of a block wait for others that never
-/// arrive. together: runs all blocks at once, each in its own thread of this process; if they wait for each other in
-/// vain, they wait forever.
+/// Runs a kernel's blocks in random order; under TSan, several threads of this process share them. Every other launch
+/// begins with the last thread of a block, so that missing synchronisation gives different results. Aborts with a
+/// message if threads of a block wait for others that never arrive. together: runs all blocks at once, each in its own
+/// thread of this process; if they wait for each other in vain, they wait forever.
 void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel, bool together);
 
 /// The place of a thread in its grid.
@@ -27,10 +27,31 @@ struct Place {
 };
 const Place& place();
 
-/// Waits for all threads of the block that have not returned.
-void wait_for_block();
+/// Orders this thread's accesses before it and after it, for all threads.
+void fence();
+
+/// Called where a kernel declares shared memory. Fills all shared memory of the block with NaN if this thread is the
+/// block's first to get there.
+void use_shared_memory();
+
+/// A call in a kernel at which threads meet.
+struct Call {
+  const char* name = "";
+  const char* file = "";
+  unsigned line = 0;
+  static constexpr Call at(const char* name, const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    return {name, file, line};
+  }
+};
+
+/// Waits for all threads of the block that have not returned. Returns whether any of them passed in true. Here and in
+/// meet_in_warp(), threads that meet must do so in the same call, or this aborts with a message that names both.
+bool wait_for_block(bool any, const Call& call);
 /// Waits for the threads of this warp that the mask names, and returns to each the 32 values that they passed in.
-const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value);
+/// Aborts if the mask does not name this thread.
+const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value, const Call& call);
+/// Returns the value that another lane has passed in. Aborts if the mask does not name the lane.
+std::uint64_t brought_by(unsigned lane, std::uint32_t mask, std::uint64_t value, const Call& call);
 /// Returns this thread's index in its warp.
 unsigned lane();
 
@@ -56,30 +77,28 @@ T from_bits(std::uint64_t bits) {
 #define __host__
 #define __grid_constant__
 #define __launch_bounds__(...)
-#define __shared__ static thread_local
+#define __shared__                       \
+  onebit::emulator::use_shared_memory(); \
+  static thread_local __attribute__((section("onebit_shared")))
 #define threadIdx (onebit::emulator::place().thread_index)
 #define blockIdx (onebit::emulator::place().block_index)
 #define blockDim (onebit::emulator::place().block)
 #define gridDim (onebit::emulator::place().grid)
 
-inline void __syncthreads() {
-  onebit::emulator::wait_for_block();
+using EmulatedCall = onebit::emulator::Call;
+
+inline void __syncthreads(EmulatedCall call = EmulatedCall::at("__syncthreads")) {
+  onebit::emulator::wait_for_block(false, call);
 }
-inline int __syncthreads_or(int predicate) {
-  static thread_local int any = 0;
-  __syncthreads();  // all threads have read and reset the previous answer
-  if (predicate != 0) any = 1;
-  __syncthreads();
-  const int answer = any;
-  __syncthreads();
-  any = 0;
-  return answer;
+inline int __syncthreads_or(int predicate, EmulatedCall call = EmulatedCall::at("__syncthreads_or")) {
+  return onebit::emulator::wait_for_block(predicate != 0, call) ? 1 : 0;
 }
-inline void __syncwarp(std::uint32_t mask = 0xFFFFFFFFu) {
-  onebit::emulator::meet_in_warp(mask, 0);
+inline void __syncwarp(std::uint32_t mask = 0xFFFFFFFFu, EmulatedCall call = EmulatedCall::at("__syncwarp")) {
+  onebit::emulator::meet_in_warp(mask, 0, call);
 }
-inline std::uint32_t __ballot_sync(std::uint32_t mask, int predicate) {
-  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, predicate != 0 ? 1 : 0);
+inline std::uint32_t __ballot_sync(std::uint32_t mask, int predicate,
+                                   EmulatedCall call = EmulatedCall::at("__ballot_sync")) {
+  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, predicate != 0 ? 1 : 0, call);
   std::uint32_t ballot = 0;
   for (unsigned l = 0; l < 32; ++l) {
     if ((mask >> l & 1u) != 0 && brought[l] != 0) ballot |= 1u << l;
@@ -87,19 +106,21 @@ inline std::uint32_t __ballot_sync(std::uint32_t mask, int predicate) {
   return ballot;
 }
 template <class T>
-T __shfl_xor_sync(std::uint32_t mask, T value, int other, int = 32) {
-  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, onebit::emulator::to_bits(value));
-  return onebit::emulator::from_bits<T>(brought[onebit::emulator::lane() ^ static_cast<unsigned>(other)]);
+T __shfl_xor_sync(std::uint32_t mask, T value, int other, EmulatedCall call = EmulatedCall::at("__shfl_xor_sync")) {
+  const unsigned from = onebit::emulator::lane() ^ static_cast<unsigned>(other);
+  return onebit::emulator::from_bits<T>(
+      onebit::emulator::brought_by(from, mask, onebit::emulator::to_bits(value), call));
 }
 template <class T>
-T __shfl_up_sync(std::uint32_t mask, T value, unsigned distance) {
-  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, onebit::emulator::to_bits(value));
-  const unsigned lane = onebit::emulator::lane();
-  return lane < distance ? value : onebit::emulator::from_bits<T>(brought[lane - distance]);
+T __shfl_up_sync(std::uint32_t mask, T value, unsigned distance,
+                 EmulatedCall call = EmulatedCall::at("__shfl_up_sync")) {
+  const unsigned lane = onebit::emulator::lane(), from = lane < distance ? lane : lane - distance;
+  return onebit::emulator::from_bits<T>(
+      onebit::emulator::brought_by(from, mask, onebit::emulator::to_bits(value), call));
 }
 template <class T>
-std::uint32_t __match_any_sync(std::uint32_t mask, T value) {
-  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, onebit::emulator::to_bits(value));
+std::uint32_t __match_any_sync(std::uint32_t mask, T value, EmulatedCall call = EmulatedCall::at("__match_any_sync")) {
+  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, onebit::emulator::to_bits(value), call);
   std::uint32_t same = 0;
   for (unsigned l = 0; l < 32; ++l) {
     if ((mask >> l & 1u) != 0 && brought[l] == onebit::emulator::to_bits(value)) same |= 1u << l;
@@ -108,10 +129,10 @@ std::uint32_t __match_any_sync(std::uint32_t mask, T value) {
 }
 template <class T>
 T atomicAdd(T* sum, T value) {
-  return std::atomic_ref(*sum).fetch_add(value);
+  return std::atomic_ref(*sum).fetch_add(value, std::memory_order_relaxed);  // as on a GPU, it orders nothing else
 }
 inline void __threadfence() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  onebit::emulator::fence();
 }
 inline void __nanosleep(unsigned) {
   std::this_thread::yield();

@@ -14,6 +14,12 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
 /// Sets the size of a GPU's memory.
 void set_memory(int ordinal, std::size_t bytes);
 
+/// Returns how many allocations of GPU memory and of pinned memory there have been.
+Index allocations();
+
+/// Lets the next `count` allocations succeed, and all later ones fail. -1: lets all succeed.
+void fail_allocations_after(Index count);
+
 /// Returns how often the GPUs have run out of work because the host waited for them.
 Index drains();
 
