@@ -1,5 +1,6 @@
 // Whole runs on emulated GPUs. They compute sums and products like the CPU, so their bits are the same.
 #include <cmath>
+#include <filesystem>
 
 #include "device/base/error.hpp"
 #include "optim/optimizer.hpp"
@@ -38,6 +39,28 @@ RunResult run_until_lost(const RunConfig& config, const std::string& path, Index
   const RunResult result = train(cluster, config, path, Existing::refuse, {}, control);
   emulator::lose(0, false);
   return result;
+}
+
+/// A run that starts with few allocations left: how it ends, and how many steps it tells of.
+struct ShortOfMemory {
+  RunResult result;
+  Index steps = 0;
+};
+
+ShortOfMemory run_with_allocations(const PreparedRun& run, const std::string& path, Index count) {
+  ShortOfMemory ending;
+  RunControl control;
+  control.memory_plan = run.plan.text();
+  control.on_step = [&ending](const Progress& progress) { ending.steps = progress.step; };
+  emulator::fail_allocations_after(count);
+  try {
+    VirtualCluster cluster = run.start();
+    ending.result = train(cluster, run.config, path, Existing::refuse, {}, control);
+  } catch (const Error& error) {
+    ending.result = {RunStatus::failed, error.what()};
+  }
+  emulator::fail_allocations_after(-1);
+  return ending;
 }
 
 /// Returns how often the GPU runs out of work in each step after the freeze, and for a row of /steps after the step.
@@ -279,6 +302,28 @@ TEST_CASE("memory that is gone when the run wants it is named with the plan") {
   emulator::set_memory(0, std::size_t{1} << 30);
   CHECK(result.status == RunStatus::failed);
   CHECK_THAT(result.reason, Catch::Contains("out of memory (planned: " + run.plan.text()));
+}
+
+TEST_CASE("whichever allocation fails, a run ends with the plan and a complete log") {
+  const Folder folder;
+  RunConfig config = compressed(mlp_config());
+  config.device = "cuda:0";
+  config.steps = kFreeze + 1;
+  config.workers = 4;
+  const PreparedRun run = prepare(config);
+  const Index used = device::Device::cuda(0).memory().use().used;
+  Index count = 0;
+  for (RunStatus status = RunStatus::failed; status == RunStatus::failed; ++count) {
+    CAPTURE(count);
+    const std::string path = folder / (std::to_string(count) + ".h5");
+    const ShortOfMemory ending = run_with_allocations(run, path, count);
+    status = ending.result.status;
+    CHECK(device::Device::cuda(0).memory().use().used == used);
+    if (std::filesystem::exists(path)) CHECK(std::ssize(LogReader(path).steps()) == ending.steps);
+    if (status != RunStatus::failed) continue;
+    CHECK_THAT(ending.result.reason, Catch::Contains("out of memory (planned: " + run.plan.text()));
+  }
+  CHECK(count > 50);  // allocations of the whole run
 }
 
 TEST_CASE("a GPU that is too small for the examples gets them batch by batch") {
