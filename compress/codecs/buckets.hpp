@@ -38,7 +38,8 @@ ONEBIT_DEVICE void store_norms(const float* y, const Buckets& buckets, std::uint
 struct LargestSize {
   template <class Lanes>
   ONEBIT_DEVICE float operator()(const float* y, Index n, const Lanes& lanes) const {
-    return lanes.largest(n, [y](Index i) { return std::fabs(y[i]); });
+    const float most = lanes.largest(n, [y](Index i) { return std::fabs(y[i]); });
+    return most == 0.0f ? 0.0f : most;  // a denormal, which fabs keeps on a CPU and a GPU makes 0
   }
 };
 

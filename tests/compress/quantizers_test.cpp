@@ -143,6 +143,16 @@ TEST_CASE("scales of tiny and huge blocks neither vanish nor overflow") {
   }
 }
 
+TEST_CASE("a block of denormals has the bytes of a block of zeros, which it is to a GPU") {
+  for (const std::string name : {"int8", "int4", "qsgd"}) {
+    for (const std::string& backend : backends()) {
+      RowCodec codec({.name = name, .norm = "max"}, 4, backend);
+      CAPTURE(name, backend);
+      CHECK(codec({1e-40f, -1e-42f, 0, 1e-45f}).body == codec({0, 0, 0, 0}).body);
+    }
+  }
+}
+
 TEST_CASE("signs with a scale for every block") {
   const RowOutcome outcome = encode({.name = "sign-block", .block = 2}, {3, -4, 0, -0.0f, 1, 7, -2});
   const float root = std::sqrt(12.5f);
