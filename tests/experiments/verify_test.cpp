@@ -180,6 +180,8 @@ TEST_CASE("verify: every recorded preset has its arms and seeds, and says where 
     if (ini.find("data = text") != ini.npos)
       plan = joined(plan, {"--data.path", shared_path("data/text/tinyshakespeare.txt")});
     if (ini.find("data = idx") != ini.npos) plan = joined(plan, {"--data.path", shared_path("data/mnist")});
+    if (ini.find("data = clicks") != ini.npos)
+      plan = joined(plan, {"--data.examples", "2000"});  // a plan needs no more
     const Outcome outcome = run_onebit(folder, plan);
     CAPTURE(outcome.err, outcome.out);
     REQUIRE(outcome.status == 0);
