@@ -10,6 +10,7 @@
 # there is no GPU.
 set -euo pipefail
 out=$(realpath -m -- "${OUT:-.}")
+given=${2:+$(realpath -m -- "$2")}
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
@@ -48,6 +49,7 @@ row() {
   case "$1" in
     FAILED) failures=$((failures + 1)) ;;
     CUT) cut=$((cut + 1)) ;;
+    "not run") idle=$((idle + 1)) ;;
   esac
 }
 
@@ -98,7 +100,7 @@ run() {
   kind=$(cat KIND)
   find_gpu
   limits >/dev/null
-  work=$(mktemp -d) failures=0 cut=0 SECONDS=0
+  work=$(mktemp -d) failures=0 cut=0 idle=0 SECONDS=0
   trap 'rm -rf -- "$work"' EXIT
   printf '%s\t%s\n' gpu "${gpu%,*}" driver "${gpu##*, }" built_for "$kind" date "$(date -u +%Y-%m-%dT%H:%M:%SZ)" \
     commit "$(cat COMMIT)" >"$work/facts.tsv"
@@ -109,7 +111,7 @@ run() {
   (cd -- "$work" && tail -n +1 -- *.log *.err) >"$out/gpu-check.log"
   printf '\n'
   python3 scripts/gpu-report.py "$work" "$out/gpu-check.json"
-  printf '%s\n' "$failures parts failed, $cut were cut, in $SECONDS s; details: $out/gpu-check.json, $out/gpu-check.log"
+  printf '%s\n' "$failures parts failed, $cut were cut, $idle did not run, in $SECONDS s; details: $out/gpu-check.json, $out/gpu-check.log"
   ((failures + cut == 0))
 }
 
@@ -117,6 +119,6 @@ case "$#:${1:-}" in
   1:bundle | 2:bundle | 1:run | 2:run | 1:limits) ;;
   *) fail "usage: scripts/gpu-check.sh bundle|run [DIR], or limits" ;;
 esac
-folder="gpu-check"
-if [[ -f COMMIT ]]; then folder=$PWD; fi # this script is part of a bundle
-"$1" "${2:-$folder}"
+usual="gpu-check"
+if [[ -f COMMIT ]]; then usual=$PWD; fi # this script is part of a bundle
+"$1" "${given:-$usual}"

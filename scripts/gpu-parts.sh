@@ -70,6 +70,10 @@ find_cublas() {
 
 part_libraries() {
   local missing cublas="not needed"
+  if ! command -v ldd >/dev/null; then
+    row "not run" "ldd is not installed"
+    return 0
+  fi
   missing=$("${on_gpu[@]}" ldd bin/onebit bin/test_* 2>/dev/null | awk '/not found/ { print $1 }' | sort -u | tr '\n' ' ') || true
   if [[ "$kind" != emulated ]]; then
     cublas=$(find_cublas)
@@ -114,11 +118,13 @@ sanitizer() {
       return 0
     fi
     under=("$tool" --tool "$part" --error-exitcode 99)
+    # Tests make calls fail on purpose, and check the errors themselves.
+    if [[ "$part" == memcheck ]]; then under+=(--report-api-errors no); fi
   fi
   mapfile -t options < <(catch_options "$1")
   attempt "$part" "${on_gpu[@]}" "${under[@]}" bin/test_device "${options[@]}" || status=$?
   errors=$(sed -n 's/^=* *\(ERROR\|RACECHECK\) SUMMARY: *\([0-9]*\).*/\2/p' "$work/$part.log" | tail -n 1)
-  if grep -q -i "not supported" "$work/$part.log"; then
+  if [[ -z "$errors" ]] && grep -q -i "^=* .*not supported" "$work/$part.log"; then
     row "not run" "$(why "$part" "$status")"
   elif ((status || ${errors:-0})); then
     failed "$part" "$status" "${errors:-no} errors found"

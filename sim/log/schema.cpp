@@ -101,7 +101,8 @@ constexpr Column table[] = {
                  "decode, averaged over workers, at the steps of /workers; only for codecs whose payloads are summed "
                  "before decoding")),
     since(3, row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
-                 "share of the elements that the workers' sparse codec sent, averaged over workers, at the steps of "
+                 "share of the elements that the workers' sparse codec sent and that are not 0, averaged over workers, "
+                 "at the steps of "
                  "/workers; NaN for other codecs")),
     row("steps", "sign_density", &StepRow::sign_density, "1",
         "share of positive elements in the momentum; only in the compression stage"),
