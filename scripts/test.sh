@@ -179,6 +179,9 @@ planted_races() {
   fi
 }
 
+# Runs the kernels whose blocks wait for each other. Other kernels' blocks do not share what they write, and are slow here.
+races_of_blocks() { ONEBIT_TEST_BACKENDS=cuda build/ci-tsan/tests/device/test_device "groups*"; }
+
 # Whether clang links with libFuzzer.
 fuzzer_works() {
   echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
@@ -199,6 +202,7 @@ race_job() {
     if ! timed "ci-tsan: build" build ci-tsan 2; then return 0; fi
     check "ci-tsan: planted races are reported" planted_races
     timed "ci-tsan: tests" run_tests ci-tsan 2
+    timed "ci-tsan: emulated GPUs" check "ci-tsan: blocks of emulated GPUs" races_of_blocks
   fi
 }
 
