@@ -90,7 +90,8 @@ int compare(const Options& options) {
   const std::vector<Arm> arms = arms_of(study.run, study.arms);
   const PriceConfig price = price_config_of(options.price);
   const Prices prices = prices_of(price);
-  const Index examples = check_arms(study, arms, prices);
+  sim::DataCache data;
+  const Index examples = check_arms(study, arms, prices, data);
   warn_of(idle_price_options(options.price, price));
   if (options.dry_run) {
     std::vector<Json> names;
@@ -104,7 +105,7 @@ int compare(const Options& options) {
     for (const Arm& arm : arms) std::cout << arm.name << ": " << options.seeds << " runs\n";
     return kExitDone;
   }
-  const ArmResults results = run_arms(study, arms, examples);
+  const ArmResults results = run_arms(study, arms, examples, data);
   write_csv(results.arms, options.out + "/runs.csv");
   const analysis::PricedArms priced =
       analysis::price_arms(results.arms, std::nan(""), prices.clusters, prices.rules, *prices.model);

@@ -122,7 +122,8 @@ PresetCheck check_preset(const StudyInput& options) {
   std::optional<TemporaryFolder> folder;
   if (study.folder.empty()) study.folder = folder.emplace("onebit-verify").path();
   const std::vector<Arm> arms = arms_of(study.run, study.arms);
-  const ArmResults results = run_arms(study, arms, check_arms(study, arms, prices_of({})));
+  sim::DataCache data;
+  const ArmResults results = run_arms(study, arms, check_arms(study, arms, prices_of({}), data), data);
   return {agreements(expected, results.arms), results.complete};
 }
 

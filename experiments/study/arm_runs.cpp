@@ -58,9 +58,8 @@ bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, In
 
 }  // namespace
 
-Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices) {
+Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices, sim::DataCache& data) {
   Index examples = sim::kMostEvaluated;
-  sim::DataCache data;
   std::optional<Index> begun;  // examples per evaluation of logs that are resumed
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
@@ -85,11 +84,10 @@ Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices&
   return begun.value_or(examples);
 }
 
-ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index examples) {
+ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index examples, sim::DataCache& data) {
   make_folder(study.folder);
   study.training.watcher.on_start();
   ArmResults results;
-  sim::DataCache data;
   for (std::size_t a = 0; a < arms.size(); ++a) {
     results.arms.push_back({arms[a].name, {}, {}});
     results.complete = run_arm(study, arms, a, examples, data, results.arms.back());

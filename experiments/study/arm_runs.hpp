@@ -7,13 +7,15 @@
 #include "analysis/compare/arms.hpp"
 #include "experiments/study/arms.hpp"
 #include "experiments/study/prices.hpp"
+#include "sim/data/data_cache.hpp"
 
 namespace onebit::experiments {
 
 /// Checks every configuration and every output path before anything is trained. Warns of options without effect.
 /// Returns the number of examples per evaluation for the arms that do not set it: the number in the logs being resumed,
 /// or else the smallest of the arms' defaults, so that all arms are compared on the same examples. Throws ConfigError.
-Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices);
+/// data: keeps what the arms read, for run_arms.
+Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices, sim::DataCache& data);
 
 struct ArmResults {
   std::vector<analysis::Arm> arms;
@@ -21,6 +23,6 @@ struct ArmResults {
 };
 
 /// Trains all arms. examples: the return value of check_arms. Throws whatever training throws.
-ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index examples);
+ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index examples, sim::DataCache& data);
 
 }  // namespace onebit::experiments

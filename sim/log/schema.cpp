@@ -102,8 +102,7 @@ constexpr Column table[] = {
                  "before decoding")),
     since(3, row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
                  "share of the elements that the workers' sparse codec sent and that are not 0, averaged over workers, "
-                 "at the steps of "
-                 "/workers; NaN for other codecs")),
+                 "at the steps of /workers; NaN for other codecs")),
     row("steps", "sign_density", &StepRow::sign_density, "1",
         "share of positive elements in the momentum; only in the compression stage"),
     row("steps", "masked", &StepRow::masked, "1", "coordinates that are not updated because their variance is 0"),

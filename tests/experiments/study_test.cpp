@@ -33,7 +33,8 @@ Study tiny_study(const Folder& folder, const ArmTexts& arms, const Settings& mor
 
 ArmResults run(const Study& study) {
   const std::vector<Arm> arms = arms_of(study.run, study.arms);
-  return run_arms(study, arms, check_arms(study, arms, prices_of({})));
+  sim::DataCache data;
+  return run_arms(study, arms, check_arms(study, arms, prices_of({}), data), data);
 }
 
 }  // namespace
