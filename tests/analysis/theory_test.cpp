@@ -46,7 +46,7 @@ void check_close(const Measured& measured) {
 
 }  // namespace
 
-TEST_CASE("constants of a run on the quadratic are within 5% of those that were set") {
+TEST_CASE("constants of a run on the quadratic are within 5% of those that were set", "[once]") {
   const TheoryView view = view_of(quadratic());
   const TheoryConstants& c = view.constants;
   check_close(c.smoothness);
@@ -164,7 +164,7 @@ TEST_CASE("along the path L is that of a quadratic whose curvature is the same e
   CHECK(c.path_smoothness.most == Approx(c.path_smoothness.known).epsilon(1e-3));
 }
 
-TEST_CASE("a codec of known delta is measured as what it is") {
+TEST_CASE("a codec of known delta is measured as what it is", "[once]") {
   sim::RunConfig config = quadratic();
   config.optimizer.name = "ef-sgd";
   config.optimizer.momentum = 0;
@@ -178,7 +178,7 @@ TEST_CASE("a codec of known delta is measured as what it is") {
   CHECK(view.error.error_square <= view.error.bound);
 }
 
-TEST_CASE("both sides of the bound of 1-bit Adam, one row a probe of the compression stage") {
+TEST_CASE("both sides of the bound of 1-bit Adam, one row a probe of the compression stage", "[once]") {
   const TheoryView view = view_of(quadratic());
   REQUIRE(view.bound.size() == 15);
   CHECK(view.bound.front().step == 60);
@@ -232,7 +232,7 @@ PowerFit fitted(const std::string& optimizer, Variable variable, const std::vect
 
 }  // namespace
 
-TEST_CASE("where noise dominates the rate is -1/2 in steps and in workers") {
+TEST_CASE("where noise dominates the rate is -1/2 in steps and in workers", "[once]") {
   for (const char* optimizer : {"onebit-adam-32", "onebit-adam"}) {
     const PowerFit steps = fitted(optimizer, Variable::steps, {400, 800, 1600, 3200, 6400});
     const PowerFit workers = fitted(optimizer, Variable::workers, {1, 4, 16, 64, 256});

@@ -14,12 +14,6 @@
 #include "device/cpu/queue.hpp"
 #include "tests/emulator/fiber.hpp"
 
-/// The shared memory of the block that this thread of the process runs: all variables of the section in which
-/// __shared__ puts them. The linker defines the two names.
-extern "C" {
-extern __thread char __start_onebit_shared[], __stop_onebit_shared[];
-}
-
 namespace onebit::emulator {
 namespace {
 
@@ -59,7 +53,7 @@ class Block {
     return at.thread_index.x + at.block.x * (at.thread_index.y + at.block.y * at.thread_index.z);
   }
   const Meeting& meet(unsigned warp, std::uint32_t mask, std::uint64_t value, const Call& call);
-  void use_shared_memory();
+  void use_shared_memory(char* begin, const char* end);
 
  private:
   static void enter();
@@ -83,7 +77,7 @@ class Block {
   bool backwards_ = false;
   unsigned threads_ = 0, next_ = 0, returned_ = 0;
   std::uint64_t progress_ = 0;
-  bool shared_is_poisoned_ = false;
+  std::vector<const char*> shared_;  ///< where the shared memory begins that this block has poisoned
 };
 
 thread_local Block first_block;
@@ -171,11 +165,11 @@ const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t valu
   return meeting;
 }
 
-void Block::use_shared_memory() {
-  if (shared_is_poisoned_) return;
-  shared_is_poisoned_ = true;
+void Block::use_shared_memory(char* begin, const char* end) {
+  if (std::ranges::find(shared_, begin) != shared_.end()) return;
   [[maybe_unused]] const race::Ignored ignored{};
-  std::memset(__start_onebit_shared, 0xFF, static_cast<std::size_t>(__stop_onebit_shared - __start_onebit_shared));
+  shared_.push_back(begin);
+  std::memset(begin, 0xFF, static_cast<std::size_t>(end - begin));
 }
 
 /// Whenever all fibers wait, a new fiber runs the threads that have not begun.
@@ -185,7 +179,7 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
   kernel_ = &kernel;
   threads_ = place.block.x * place.block.y * place.block.z;
   next_ = returned_ = 0;
-  shared_is_poisoned_ = false;
+  shared_.clear();
   meetings_.clear();
   const race::Context outside = race::Context::current();
   outside_ = &outside;
@@ -268,8 +262,8 @@ void fence() {
   race::acquire(&point);
 }
 
-void use_shared_memory() {
-  block->use_shared_memory();
+void use_shared_memory(char* begin, const char* end) {
+  block->use_shared_memory(begin, end);
 }
 
 bool wait_for_block(bool any, const Call& call) {

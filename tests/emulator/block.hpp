@@ -30,9 +30,9 @@ const Place& place();
 /// Orders this thread's accesses before it and after it, for all threads.
 void fence();
 
-/// Called where a kernel declares shared memory. Fills all shared memory of the block with NaN if this thread is the
-/// block's first to get there.
-void use_shared_memory();
+/// Called where a kernel declares shared memory: all variables that this line of code declares are in [begin, end).
+/// Fills them with NaN if this thread is the block's first to get there.
+void use_shared_memory(char* begin, const char* end);
 
 /// A call in a kernel at which threads meet.
 struct Call {
@@ -77,9 +77,21 @@ T from_bits(std::uint64_t bits) {
 #define __host__
 #define __grid_constant__
 #define __launch_bounds__(...)
-#define __shared__                       \
-  onebit::emulator::use_shared_memory(); \
-  static thread_local __attribute__((section("onebit_shared")))
+/// Shared memory belongs to the thread of this process that runs the block. Each line of code has a section of its own,
+/// because filling all shared memory for every block would take longer than most kernels. The linker defines the names
+/// of a section's ends. gcc ignores the attribute in a template; then both names are 0, and nothing is filled.
+#define __shared__ ONEBIT_SHARED_AT(__LINE__)
+#define ONEBIT_SHARED_AT(line) ONEBIT_SHARED(line)
+#define ONEBIT_SHARED(line)                                                                        \
+  onebit::emulator::use_shared_memory(ONEBIT_THREAD_LOCAL_ADDRESS("__start_onebit_shared_" #line), \
+                                      ONEBIT_THREAD_LOCAL_ADDRESS("__stop_onebit_shared_" #line)); \
+  static thread_local __attribute__((section("onebit_shared_" #line)))
+#define ONEBIT_THREAD_LOCAL_ADDRESS(name)                                                                \
+  [] {                                                                                                   \
+    char* address = nullptr;                                                                             \
+    asm(".weak " name "\n\tmovq " name "@gottpoff(%%rip), %0\n\taddq %%fs:0, %0" : "=r"(address)::"cc"); \
+    return address;                                                                                      \
+  }()
 #define threadIdx (onebit::emulator::place().thread_index)
 #define blockIdx (onebit::emulator::place().block_index)
 #define blockDim (onebit::emulator::place().block)

@@ -82,7 +82,7 @@ TEST_CASE("analyze: many logs are arms with verdicts, one way or another") {
                              Contains("\"judgement\":") && Contains("\"left_out\": []"));
 }
 
-TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent is so within a margin") {
+TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent is so within a margin", "[once]") {
   const Folder folder;
   run_arms(folder);
   const Outcome strict = analyze(folder, {"arms", "--margin", "1e-9"});
@@ -107,7 +107,7 @@ TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent i
   CHECK(analyze(folder, {"arms/adam-1.h5", "--margin", "0.1"}).status == 2);
 }
 
-TEST_CASE("analyze: an arm is compared with its own parent at the parent's best rate") {
+TEST_CASE("analyze: an arm is compared with its own parent at the parent's best rate", "[once]") {
   const Folder folder;
   const Outcome run =
       run_onebit(folder, tiny_run("compare", {"-o", "arms", "--seeds", "2", "--freeze", "fixed:3", "--arm",
@@ -142,7 +142,7 @@ TEST_CASE("analyze: a damaged log is left out, and named") {
              Contains("left out") && Contains("adam-2.h5") && Contains("2/2") && Contains("2 paired seeds"));
 }
 
-TEST_CASE("analyze: impossible requests are refused in one line") {
+TEST_CASE("analyze: impossible requests are refused in one line", "[once]") {
   const Folder folder;
   run_arms(folder);
   const auto refused = [&](const Arguments& arguments, const std::string& why) {
@@ -168,7 +168,8 @@ TEST_CASE("analyze: impossible requests are refused in one line") {
   refused({"arms", "other.h5"}, "cannot be compared");
 }
 
-TEST_CASE("analyze: --validate runs a dense run a seed, and from it what each candidate chooses, in three arms") {
+TEST_CASE("analyze: --validate runs a dense run a seed, and from it what each candidate chooses, in three arms",
+          "[once]") {
   const Folder folder;
   const Arguments run = tiny_run(
       "analyze", {"--validate", "--optimizer", "onebit-adam", "--steps", "60", "--freeze.lag", "5", "--optimizer.beta2",
@@ -203,7 +204,7 @@ TEST_CASE("analyze: --validate runs a dense run a seed, and from it what each ca
                            Contains("\"complete\": true"));
 }
 
-TEST_CASE("analyze: --validate takes steps, and 1-bit LAMB, and a continuation has the bits of a whole run") {
+TEST_CASE("analyze: --validate takes steps, and 1-bit LAMB, and a continuation has the bits of a whole run", "[once]") {
   const Folder folder;
   const Arguments run = {"--optimizer", "onebit-lamb", "--steps", "30"};
   const Outcome result = run_onebit(
@@ -222,7 +223,8 @@ TEST_CASE("analyze: --validate takes steps, and 1-bit LAMB, and a continuation h
   }
 }
 
-TEST_CASE("analyze: --validate judges the variance schedule of 0/1 Adam against Adam, each arm a run of its own") {
+TEST_CASE("analyze: --validate judges the variance schedule of 0/1 Adam against Adam, each arm a run of its own",
+          "[once]") {
   const Folder folder;
   const Arguments run = {"--optimizer", "zeroone-adam", "--optimizer.var-update-scaler", "4", "--steps", "30"};
   const Outcome result = run_onebit(
@@ -308,7 +310,8 @@ TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to")
   }
 }
 
-TEST_CASE("analyze: --fit pools learning rates nowhere, but where each setting has one of its own, and says so") {
+TEST_CASE("analyze: --fit pools learning rates nowhere, but where each setting has one of its own, and says so",
+          "[once]") {
   const Folder folder;
   run_quadratics(folder, {"--model.dimension", "8", "--steps", "20", "--seeds", "2", "--arm",
                           "a:workers=1,optimizer.lr=1e-3", "--arm", "b:workers=4,optimizer.lr=1e-3", "--arm",

@@ -112,7 +112,7 @@ TEST_CASE("bench: growing numbers of workers share the same examples") {
         "[1, 12, 3] [212, 2544, 636]\n");
 }
 
-TEST_CASE("bench: tables for people") {
+TEST_CASE("bench: tables for people", "[once]") {
   const Folder folder;
   const Outcome kernels = run_onebit(folder, {"bench", "kernels", "--elements", "5000", "--rounds", "1"});
   CHECK(kernels.status == 0);

@@ -51,7 +51,7 @@ std::vector<std::string> events_of(const sim::LogReader& log) {
 
 }  // namespace
 
-TEST_CASE("compact trace: it freezes the variance when the gradients themselves do") {
+TEST_CASE("compact trace: it freezes the variance when the gradients themselves do", "[once]") {
   const std::vector<Arguments> kinds = {
       {"--optimizer", "adam", "--optimizer.beta2", "0.9"},
       {"--optimizer", "adam", "--optimizer.beta2", "0.9", "--optimizer.clip", "1.5"},

@@ -71,7 +71,7 @@ TEST_CASE("compare: arms of several seeds have verdicts, and those of other prob
   CHECK_THAT(others.out, Contains("no verdicts: the logs cannot be compared because their data differ"));
 }
 
-TEST_CASE("compare: logs that are too short for analyze have no verdicts") {
+TEST_CASE("compare: logs that are too short for analyze have no verdicts", "[once]") {
   const Folder folder;
   const Arguments one_step =
       tiny_run("compare", {"--optimizers", "adam,sgd", "--seeds", "2", "--steps", "1", "-o", "out", "--overwrite"});

@@ -302,7 +302,7 @@ struct Sizes {
 
 }  // namespace
 
-TEST_CASE("deepspeed: the size of a batch that is missing is inferred as DeepSpeed does") {
+TEST_CASE("deepspeed: the size of a batch that is missing is inferred as DeepSpeed does", "[once]") {
   const std::string micro = R"("train_micro_batch_size_per_gpu": 4)", steps = R"("gradient_accumulation_steps": 3)",
                     train = R"("train_batch_size": 24)", auto_micro = R"("train_micro_batch_size_per_gpu": "auto")",
                     auto_steps = R"("gradient_accumulation_steps": "auto")",

@@ -250,7 +250,7 @@ TEST_CASE("errors: malformed booleans and unknown words") {
   check_error(run_with({"--model.precision", "fp16"}), {"(model.precision 'fp16'); expected: bf16, fp32, tf32"});
 }
 
-TEST_CASE("errors: hyper-parameters of optimizers and codecs that are not numbers") {
+TEST_CASE("errors: hyper-parameters of optimizers and codecs that are not numbers", "[once]") {
   for (const std::string option :
        {"optimizer.momentum", "optimizer.max-coeff", "optimizer.min-coeff", "optimizer.coeff-beta",
         "optimizer.factor-max", "optimizer.factor-min", "optimizer.factor-threshold", "optimizer.outer-lr",
@@ -313,7 +313,7 @@ TEST_CASE("errors: options that an algorithm fixes") {
   check_error(run_with({"--optimizer", "signsgd", "--feedback.dtype", "bf16"}), {"keep no errors", "feedback.dtype"});
 }
 
-TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimizer") {
+TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimizer", "[once]") {
   const std::vector<std::pair<std::string, std::vector<std::string>>> out_of_range = {
       {"optimizer.lr", {"0", "-1"}},
       {"optimizer.beta1", {"-0.1", "1"}},
@@ -362,7 +362,7 @@ TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimize
   }
 }
 
-TEST_CASE("errors: every parameter of a codec out of its range") {
+TEST_CASE("errors: every parameter of a codec out of its range", "[once]") {
   const std::vector<std::vector<std::string>> out_of_range = {
       {"top-k", "codec.k", "0"},
       {"top-k", "codec.k", "1.5"},

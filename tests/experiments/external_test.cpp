@@ -188,7 +188,7 @@ void check_failed(const Bench& bench, const Arguments& more, const std::vector<s
 
 }  // namespace
 
-TEST_CASE("external: a program's softmax makes the run of the one that is built in") {
+TEST_CASE("external: a program's softmax makes the run of the one that is built in", "[once]") {
   const Bench bench;
   NEEDS_NUMPY(bench);
   const Arguments softmax = softmax_from_zeros(bench, 8, 3);
@@ -449,7 +449,7 @@ TEST_CASE("external: gradients and losses that are no numbers are a divergence t
   CHECK_THAT(run.err, Contains("layer1.bias") && Contains("step 3"));
 }
 
-TEST_CASE("external: whatever ends the program, its worker programs end too") {
+TEST_CASE("external: whatever ends the program, its worker programs end too", "[once]") {
   const Bench bench;
   NEEDS_NUMPY(bench);
   // A shell in between, a worker that does not read its input, and one that has started a daemon.

@@ -43,7 +43,7 @@ void check_kills(int kills) {
 
 }  // namespace
 
-TEST_CASE("faults: no write of a run fails silently") {
+TEST_CASE("faults: no write of a run fails silently", "[once]") {
   check_none_silent("run", "write=EIO+ENOSPC+EINTR+short+kill+tear", 5);
 }
 

@@ -56,7 +56,7 @@ TEST_CASE("freeze: one seed chooses, others judge, and the answer stands on one 
   CHECK(2 * (dense + frozen + compressed) <= 3 * 9);  // compared with a whole verdict by three seeds
 }
 
-TEST_CASE("freeze: the runs of more arms count where it decides how many seeds judge") {
+TEST_CASE("freeze: the runs of more arms count where it decides how many seeds judge", "[once]") {
   const Folder folder;
   const Outcome result = run_onebit(
       folder, quadratic({"--model.condition", "2", "--margin", "0.5", "--arm", "eight:codec=int8", "--json"}));
@@ -68,7 +68,7 @@ TEST_CASE("freeze: the runs of more arms count where it decides how many seeds j
                              Contains("\"verdict_runs\": 8") && Contains("\"verdict\": \"safe"));
 }
 
-TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes nothing") {
+TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes nothing", "[once]") {
   const Folder folder;
   const Outcome result = run_onebit(folder, quadratic({"--model.condition", "1e4", "--margin", "0.5"}));
   CAPTURE(result.out, result.err);
@@ -88,7 +88,7 @@ TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes no
   CHECK_THAT(own.out, Contains("next: try a larger"));
 }
 
-TEST_CASE("freeze: for 0/1 Adam it is the step that ends the variance updates") {
+TEST_CASE("freeze: for 0/1 Adam it is the step that ends the variance updates", "[once]") {
   const Folder folder;
   const Outcome result = run_onebit(
       folder, quadratic({"--model.condition", "2", "--margin", "0.9", "--optimizer", "zeroone-adam", "--seeds", "3"}));

@@ -136,7 +136,7 @@ std::vector<double> differences(const sim::GradientTrace& trace, const std::stri
 
 }  // namespace
 
-TEST_CASE("golden: cases of other projects' code are reproduced with their random numbers") {
+TEST_CASE("golden: cases of other projects' code are reproduced with their random numbers", "[once]") {
   const bool shared = std::filesystem::exists(shared_path("golden/powersgd_hook.h5"));
   ONEBIT_SKIP_UNLESS(shared, "shared", "no golden trajectories");
   const Folder folder;
@@ -200,7 +200,7 @@ TEST_CASE("golden: a table names the cases of methods that the program does not 
   CHECK(wrong.status == 2);
 }
 
-TEST_CASE("golden: every case is reproduced by --reference") {
+TEST_CASE("golden: every case is reproduced by --reference", "[once]") {
   const bool shared = std::filesystem::exists(shared_path("golden"));
   ONEBIT_SKIP_UNLESS(shared, "shared", "no golden trajectories");
   const Folder folder;
@@ -223,7 +223,7 @@ TEST_CASE("golden: every case is reproduced by --reference") {
   CHECK(entries(folder).empty());
 }
 
-TEST_CASE("golden: every case is reproduced by explicit options, judged by h5py") {
+TEST_CASE("golden: every case is reproduced by explicit options, judged by h5py", "[once]") {
   const bool shared = std::filesystem::exists(shared_path("golden"));
   ONEBIT_SKIP_UNLESS(shared, "shared", "no golden trajectories");
   const std::string python = find_python("h5py");

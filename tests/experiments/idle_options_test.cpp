@@ -194,7 +194,7 @@ std::string warning_of(const Arguments& arguments) {
 
 }  // namespace
 
-TEST_CASE("idle options: for every optimizer an option warns where it changes no bit, and only there") {
+TEST_CASE("idle options: for every optimizer an option warns where it changes no bit, and only there", "[once]") {
   for (const optim::OptimizerEntry& entry : optim::optimizers()) {
     const Settings settings = kTiny + Settings{{"optimizer", std::string(entry.name)}};
     CAPTURE(entry.name);
@@ -210,7 +210,8 @@ TEST_CASE("idle options: for every optimizer an option warns where it changes no
   }
 }
 
-TEST_CASE("idle options: for every codec, up and down, an option warns where it changes no bit, and only there") {
+TEST_CASE("idle options: for every codec, up and down, an option warns where it changes no bit, and only there",
+          "[once]") {
   for (const compress::CodecEntry& entry : compress::codecs()) {
     const std::string name(entry.name);
     for (const Settings& codec : {Settings{{"codec", name}}, Settings{{"codec", "fp16"}, {"codec.down", name}}}) {
@@ -226,7 +227,7 @@ TEST_CASE("idle options: for every codec, up and down, an option warns where it 
   }
 }
 
-TEST_CASE("idle options: for every schedule and freeze policy") {
+TEST_CASE("idle options: for every schedule and freeze policy", "[once]") {
   std::vector<Settings> choices = {
       {{"optimizer", "onebit-adam"},
        {"freeze", "auto"},

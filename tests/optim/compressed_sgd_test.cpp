@@ -63,7 +63,7 @@ double difference(const TrainingOptions& options, std::uint32_t seed) {
 
 }  // namespace
 
-TEST_CASE("SGD with error feedback follows its oracle while the learning rate changes") {
+TEST_CASE("SGD with error feedback follows its oracle while the learning rate changes", "[once]") {
   const std::string name = GENERATE("ef-sgd", "ef-momentum-sgd", "dist-ef-sgdm", "ef-sgdm");
   const std::string codec = GENERATE("fp32", "sign-l1", "sign-l2");
   for (const std::string& backend : backends()) {

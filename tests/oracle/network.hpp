@@ -10,7 +10,7 @@
 
 #include "device/base/types.hpp"
 
-namespace onebit::tests::oracle {
+namespace onebit::oracle {
 
 using Vector = std::vector<double>;
 
@@ -122,4 +122,4 @@ inline Vector gradient(const Network& network, Vector parameters, const Examples
   return result;
 }
 
-}  // namespace onebit::tests::oracle
+}  // namespace onebit::oracle

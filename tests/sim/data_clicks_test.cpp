@@ -172,7 +172,7 @@ TEST_CASE("clicks: ranks and ids are permutations of each other, on every day") 
   }
 }
 
-TEST_CASE("clicks: the teacher's quality and the click rate are as planned, whatever the tables") {
+TEST_CASE("clicks: the teacher's quality and the click rate are as planned, whatever the tables", "[once]") {
   const struct {
     std::string rows;
     Index tables, bag, features;

@@ -150,7 +150,8 @@ TEST_CASE("plan: the tables and boundaries of hybrid runs take what the plan say
   }
 }
 
-TEST_CASE("plan: every model is planned, large ones in an instant, and small ones hold what their plan says") {
+TEST_CASE("plan: every model is planned, large ones in an instant, and small ones hold what their plan says",
+          "[once]") {
   const Folder folder;
   for (const ModelEntry& model : models()) {
     CAPTURE(model.name);
