@@ -14,8 +14,12 @@ from onebit.logs import Log
 
 Table = Dict[str, "npt.NDArray[Any]"]
 
-# Meaning of the tensor numbers in /traffic that are not tensors (docs/log-format.md).
-_NOT_TENSORS = {-1: "fused", -2: "boundary", -3: "rows"}
+# What the tensor numbers -3, -2 and -1 in /traffic mean (docs/log-format.md).
+_NOT_TENSORS = ("rows", "boundary", "fused")
+
+
+def _texts(texts: Sequence[str]) -> npt.NDArray[Any]:
+    return np.array(texts, dtype="O")
 
 
 def tensor_names(log: Log) -> list[str]:
@@ -44,22 +48,21 @@ def _long(log: Log, group: str, columns: Sequence[str] | None) -> Table:
 
 def _tensors(log: Log, columns: Sequence[str] | None) -> Table:
     table = _long(log, "tensors", columns)
-    table["tensor"] = np.asarray(tensor_names(log), dtype=object)[table["tensor"]]
+    table["tensor"] = _texts(tensor_names(log))[table["tensor"]]
     return table
 
 
 def _traffic(log: Log, columns: Sequence[str] | None) -> Table:
     rows = log.traffic
     table: Table = {}
-    for name in _wanted(rows.dtype.names, columns, f"{log.path}, /traffic"):
-        words = h5py.check_enum_dtype(rows.dtype[name])
+    for name in _wanted(list(rows.dtype.names or ()), columns, f"{log.path}, /traffic"):
+        words: dict[str, int] | None = h5py.check_enum_dtype(rows.dtype[name])
         table[name] = rows[name]
         if words is not None:
-            table[name] = np.asarray([text for text, _ in sorted(words.items(), key=lambda item: item[1])],
-                                     dtype=object)[rows[name]]
+            table[name] = _texts(sorted(words, key=words.__getitem__))[rows[name]]
     if "tensor" in table:
-        names = np.asarray([*tensor_names(log), *(_NOT_TENSORS[i] for i in sorted(_NOT_TENSORS))], dtype=object)
-        table["tensor"] = names[table["tensor"]]  # -1 is the last name, as everywhere in Python
+        names = _texts([*tensor_names(log), *_NOT_TENSORS])
+        table["tensor"] = names[table["tensor"]]
     if "overlaps_backward" in table:
         table["overlaps_backward"] = table["overlaps_backward"].astype(bool)
     return table

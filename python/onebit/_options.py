@@ -53,7 +53,7 @@ def _text(value: Any) -> str:
         value = value.item()
     if isinstance(value, bool):
         return "true" if value else "false"
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(value)
 
 
 def _texts(value: Any) -> list[str]:
@@ -113,8 +113,8 @@ def typed(name: str, text: str) -> Value:
     """Returns the value of an option of a run with the type that the program gives it, or the text itself."""
     option = _of_run(_program.find()).get(name)
     kind = option.kind if option else "text"
-    if not text:
-        return [] if kind in ("texts", "integers") else "" if kind == "text" else None
+    if not text and kind != "text":
+        return list[str]() if kind in ("texts", "integers") else None
     try:
         return _PARSE[kind](text) if kind in _PARSE else text
     except ValueError:  # another version of the program wrote it

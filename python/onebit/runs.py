@@ -123,15 +123,15 @@ class Run:
 
     def last(self, column: str) -> float:
         """Returns the last value of a column of the evaluations; NaN if there is none."""
-        values = self._evaluations.get(column, ())
-        return float(values[-1]) if len(values) else float("nan")
+        values = self._evaluations.get(column)
+        return float("nan") if values is None or not len(values) else float(values[-1])
 
     def __repr__(self) -> str:
         config = self.config
         lines = [f"{self.path}: {self.status} at step {self.step} of {config['steps']}",
                  f"  {config['optimizer']}, lr {config['lr']}, on {config['model']} and {config['data']}, "
                  f"{config['workers']} workers x {config['batch']} examples, seed {config['seed']}"]
-        if len(self._evaluations.get("loss", ())):
+        if len(self._evaluations["loss"]):
             accuracy = self.last("accuracy")
             lines.append(f"  held-out loss {self.last('loss'):.5g}"
                          + (f", accuracy {accuracy:.2%}" if np.isfinite(accuracy) else "")
@@ -308,8 +308,8 @@ def load(path: Path) -> Run | Runs:
     for file in files:
         try:
             runs.append(Run(file))
-        except OnebitError as problem:
-            problems.append(problem)
+        except OnebitError as error:
+            problems.append(error)
     if not runs:
         raise OnebitError(f"none of {len(problems)} logs can be read", str(path), str(problems[0]))
     for problem in problems:
