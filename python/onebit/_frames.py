@@ -14,6 +14,9 @@ from onebit.logs import Log
 
 Table = Dict[str, "npt.NDArray[Any]"]
 
+# Columns that come first in a frame; the file lists them by name.
+_FIRST = ("step", "samples", "loss", "accuracy", "bytes", "kind", "text")
+
 # What the tensor numbers -3, -2 and -1 in /traffic mean (docs/log-format.md).
 _NOT_TENSORS = ("rows", "boundary", "fused")
 
@@ -32,7 +35,9 @@ def _wanted(names: Sequence[str], columns: Sequence[str] | None, where: str) -> 
     for column in columns or ():
         if column not in names:
             raise OnebitError(f"no column of that name: {column}", where, "one of " + ", ".join(names))
-    return [name for name in names if columns is None or name in columns]
+    if columns is not None:
+        return list(columns)
+    return sorted(names, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
 
 
 def _long(log: Log, group: str, columns: Sequence[str] | None) -> Table:
@@ -77,7 +82,7 @@ def read(log: Log, group: str, columns: Sequence[str] | None = None) -> Table:
     if group == "workers":
         return _long(log, group, columns)
     source = getattr(log, group)
-    wanted = None if columns is None else ["step", *columns]
+    wanted = None if columns is None else list(dict.fromkeys(("step", *columns)))
     return {name: source[name] for name in _wanted(list(source), wanted, f"{log.path}, /{group}")}
 
 

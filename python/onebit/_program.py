@@ -100,6 +100,7 @@ class _Child:
             self._take(self._decoder.decode(piece))
         self._take("\n" if self._rest else "")
         self._screen.progress("")
+        self._process.stderr.close()
         status = self._process.wait()
         self._reader.join()
         return status, b"".join(self._out).decode("utf-8", "replace")

@@ -20,6 +20,8 @@ from onebit._program import OnebitError
 FORMAT_VERSION = 1
 GROUPS = ("steps", "workers", "tensors", "probes", "evaluations", "events")
 
+# What h5py raises where a file is damaged.
+_DAMAGE = (OSError, RuntimeError, KeyError, ValueError)
 _DAMAGED_HINT = "restore the log from a copy, or run again"
 
 
@@ -56,7 +58,7 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
                               f"{self._where}/{name}", _DAMAGED_HINT)
         try:
             values: npt.NDArray[Any] = column[: self.rows]
-        except OSError as error:
+        except _DAMAGE as error:
             raise OnebitError(f"cannot read log: damaged: {error}", f"{self._where}/{name}", _DAMAGED_HINT) from error
         return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
 
@@ -81,10 +83,10 @@ def _open(path: str) -> h5py.File:
         _refuse_truncated(path)
         try:
             return h5py.File(path, "r")
-        except OSError:  # a live or killed run: HDF5 opens it for SWMR reading only
+        except _DAMAGE:  # a live or killed run: HDF5 opens it for SWMR reading only
             return h5py.File(path, "r", swmr=True)
-    except OSError as error:
-        if error.errno is not None and not os.path.isfile(path):
+    except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno is not None and not os.path.isfile(path):
             raise OnebitError(f"cannot read log: {os.strerror(error.errno).lower()}", path) from None
         raise OnebitError("cannot read log: not an HDF5 file, or damaged", path, _DAMAGED_HINT) from error
 
@@ -102,7 +104,7 @@ class Log:
             self._read_header()
         except BaseException as error:
             self.file.close()
-            if isinstance(error, (OSError, KeyError, RuntimeError, ValueError)):
+            if isinstance(error, _DAMAGE):
                 raise OnebitError(f"cannot read log: damaged: {error}", self.path, _DAMAGED_HINT) from error
             raise
 

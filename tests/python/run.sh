@@ -19,9 +19,9 @@ if [[ $2 == types ]]; then
   exec mypy --cache-dir "$(dirname -- "$1")/mypy"
 fi
 
-for python in python3 /usr/bin/python3; do
-  "$python" -c 'import h5py, pandas, matplotlib' 2>/dev/null || continue
-  export ONEBIT_PROGRAM=$1 PYTHONPATH=$PWD/../../python PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
-  exec "$python" -m unittest "test_$2"
+for python in python3 /usr/bin/python3 ''; do
+  if [[ -z "$python" ]] || "$python" -c 'import h5py, pandas, matplotlib' 2>/dev/null; then break; fi
 done
-skip pandas "no python3 with h5py, pandas and matplotlib"
+[[ -n "$python" ]] || skip pandas "no python3 with h5py, pandas and matplotlib"
+export ONEBIT_PROGRAM=$1 PYTHONPATH=$PWD/../../python PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
+exec "$python" -m unittest "test_$2"
