@@ -43,6 +43,24 @@ def parse_error(text: str, status: int | None = None) -> OnebitError:
     return OnebitError(parts["what"], parts["where"] or "", parts["hint"] or "", status)
 
 
+def _has_x86_64_v3() -> bool:
+    """Returns whether this CPU runs what was compiled for x86-64-v3; True where it cannot be told."""
+    try:
+        flags = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        return True
+    return flags is None or {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"} <= set(flags[1].split())
+
+
+def _in_package() -> str | None:
+    """Returns the program in the package. A wheel has a second one, for CPUs without x86-64-v3."""
+    folder = pathlib.Path(__file__).parent / "program" / "bin"
+    program, older = folder / "onebit", folder / "onebit-x86-64-v2"
+    if older.exists() and not _has_x86_64_v3():
+        program = older
+    return str(program) if program.exists() else None
+
+
 def find() -> str:
     """Returns the path of the program: $ONEBIT_PROGRAM, else the one in the package, else the one in PATH."""
     named = os.environ.get("ONEBIT_PROGRAM")
@@ -50,9 +68,9 @@ def find() -> str:
         if not os.access(named, os.X_OK):
             raise OnebitError("no program", f"ONEBIT_PROGRAM={named}", "set it to the path of onebit, or unset it")
         return os.path.abspath(named)
-    packaged = pathlib.Path(__file__).parent / "program" / "bin" / "onebit"
-    if packaged.exists():
-        return str(packaged)
+    packaged = _in_package()
+    if packaged is not None:
+        return packaged
     in_path = shutil.which("onebit")
     if in_path is None:
         raise OnebitError("the program was not found", "neither in the package nor in PATH",
@@ -87,7 +105,8 @@ class _Child:
         *pieces, self._rest = re.split(r"(?<=[\r\n])", self._rest + text)
         for piece in pieces:
             if piece.endswith("\r"):
-                self._screen.progress(piece[:-1])
+                if len(piece) > 1:  # a state also begins with a carriage return
+                    self._screen.progress(piece[:-1])
                 continue
             self.lines.append(piece.rstrip("\n"))
             if not piece.startswith(_ERROR_START):

@@ -116,7 +116,7 @@ def seconds(data: Data, cluster: str | Sequence[str] | None = None, ax: Axes | N
         means = [arm["seconds"][name]["mean"] for name in names]
         axis.bar(np.arange(len(names)) + (number - (len(arms) - 1) / 2) * width, means, width,
                  color=COLOURS[number % len(COLOURS)], label=arm["name"])
-    axis.set(ylabel="predicted time of the run", xticks=range(len(names)), yscale="log")
+    axis.set(ylabel="predicted time of the run", xticks=range(len(names)))
     axis.set_xticklabels(names)
     axis.yaxis.set_major_formatter(EngFormatter(unit="s"))
     axis.legend()

@@ -23,5 +23,5 @@ for python in python3 /usr/bin/python3 ''; do
   if [[ -z "$python" ]] || "$python" -c 'import h5py, pandas, matplotlib' 2>/dev/null; then break; fi
 done
 [[ -n "$python" ]] || skip pandas "no python3 with h5py, pandas and matplotlib"
-export ONEBIT_PROGRAM=$1 PYTHONPATH=$PWD/../../python PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
+export OMP_WAIT_POLICY=passive ONEBIT_PROGRAM=$1 PYTHONPATH=$PWD/../../python PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
 exec "$python" -m unittest "test_$2"

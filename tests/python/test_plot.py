@@ -58,7 +58,7 @@ class Pictures(InFolder):
                                optimizer="onebit-adam", seeds=3, freeze_at=[10, 20], beta2=0.9, out="validation")
         axes = onebit.plot.freeze_cost(runs)
         means = [100 * row["freeze"]["mean"]["mean"] for row in runs.answer["rows"]]
-        np.testing.assert_allclose(axes.lines[0].get_ydata(), means)
+        np.testing.assert_allclose(axes.lines[0].get_ydata().astype(float), means)
         labels = [text.get_text() for text in axes.get_legend().get_texts()]
         self.assertEqual(set(labels), {"frozen", "compressed", "margin"})
         with self.assertRaisesRegex(onebit.OnebitError, "no costs of freezing"):
