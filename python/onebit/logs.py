@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -116,8 +117,15 @@ class Log:
         if version > FORMAT_VERSION:
             raise OnebitError(f"log has format_version {version}, this package reads up to {FORMAT_VERSION}", self.path,
                               "use the package of the onebit that wrote the log")
-        self.config = _attributes(self.file["config"])
         self.status: str = _text(self.file["status"][()])
+
+    @functools.cached_property
+    def config(self) -> dict[str, str]:
+        """The final value of every option, as text."""
+        try:
+            return _attributes(self.file["config"])
+        except _DAMAGE as error:
+            raise OnebitError(f"cannot read log: damaged: {error}", f"{self.path}, /config", _DAMAGED_HINT) from error
 
     def close(self) -> None:
         """Closes the file; columns that were not read are lost."""
