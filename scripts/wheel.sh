@@ -44,5 +44,5 @@ fi
 
 say "bundling the libraries"
 rm -rf -- python/dist
-quietly build/wheel-repair.log auditwheel repair --plat "$platform" -w python/dist "$raw"/onebit-*.whl
+quietly build/wheel-repair.log auditwheel repair --only-plat --plat "$platform" -w python/dist "$raw"/onebit-*.whl
 ls -sh -- python/dist/*.whl
