@@ -12,32 +12,30 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 from typing import Any
 
 from onebit import _options, _program
+from onebit._program import OnebitError
 from onebit.runs import Run, Runs, load
 
 
 def _call(command: str, options: dict[str, Any], *arguments: str) -> Any:
     """Runs a command with --json, and returns what it prints."""
+    for name in ("dry_run", "dry-run", "help", "help_all", "help-all"):
+        if options.get(name):
+            raise OnebitError("the option leaves nothing to return", f"{command}, {name}", "use it in a shell")
     words = [command, *arguments, *_options.command_line(command, {**options, "json": True})]
     return json.loads(_program.call(words))
 
 
-def _runs(paths: list[str], folder: str) -> Runs:
-    """Returns the runs whose logs the program names, in its order."""
-    return Runs([Run(path) for path in paths], path=folder)
-
-
-def _folder(options: dict[str, Any], stem: str) -> dict[str, Any]:
-    """Returns the options with a name for the output, if they have none, so that it can be loaded afterwards."""
-    if options.get("out") is not None or options.get("o") is not None:
-        return options
+def _in_folder(command: str, options: dict[str, Any], stem: str) -> Runs:
+    """Runs a command that does not say where its logs are. Without a name for the folder it gets a new one."""
+    folder = options.pop("o", None) or options.pop("out", None)
     number = 1
-    while os.path.exists(name := f"{stem}-{number}"):
+    while folder is None and os.path.exists(f"{stem}-{number}"):
         number += 1
-    return {**options, "out": name}
+    folder = folder or f"{stem}-{number}"
+    return _loaded(folder, _call(command, {**options, "out": folder}))
 
 
 def run(**options: Any) -> Run:
@@ -52,7 +50,7 @@ def compare(**options: Any) -> Runs:
     """
     answer = _call("compare", options)
     logs = [each["run"]["log"] for each in answer["runs"]]
-    runs = _runs(logs, os.path.dirname(logs[0]))
+    runs = Runs([Run(log) for log in logs], path=os.path.dirname(logs[0]))
     runs.answer = answer
     return runs
 
@@ -63,8 +61,7 @@ def sweep(**options: Any) -> Runs:
     `answer` has the points with their results and, after tune=, the best values.
     """
     answer = _call("sweep", options)
-    folder = pathlib.Path(answer["index"]).parent
-    return _loaded(folder, answer)
+    return _loaded(os.path.dirname(answer["index"]), answer)
 
 
 def freeze(**options: Any) -> Runs:
@@ -72,8 +69,7 @@ def freeze(**options: Any) -> Runs:
 
     `answer` has the freeze step, its cost with an interval and a verdict, and the times on the clusters.
     """
-    options = _folder(options, "freeze")
-    return _loaded(options.get("out") or options["o"], _call("freeze", options))
+    return _in_folder("freeze", options, "freeze")
 
 
 def validate(**options: Any) -> Runs:
@@ -81,8 +77,7 @@ def validate(**options: Any) -> Runs:
 
     `answer` has the cost of every freeze step with a verdict.
     """
-    options = _folder(options, "validate")
-    return _loaded(options.get("out") or options["o"], _call("analyze", {**options, "validate": True}))
+    return _in_folder("analyze", {**options, "validate": True}, "validate")
 
 
 def _loaded(folder: str | os.PathLike[str], answer: Any) -> Runs:

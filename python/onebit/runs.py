@@ -127,10 +127,12 @@ class Run:
         return float("nan") if values is None or not len(values) else float(values[-1])
 
     def __repr__(self) -> str:
-        config = self.config
-        lines = [f"{self.path}: {self.status} at step {self.step} of {config['steps']}",
-                 f"  {config['optimizer']}, lr {config['lr']}, on {config['model']} and {config['data']}, "
-                 f"{config['workers']} workers x {config['batch']} examples, seed {config['seed']}"]
+        of = self.config.get  # the log of a replay lacks some
+        task = f", on {of('model')} and {of('data')}" if "model" in self.config else ""
+        examples = f" x {of('batch')} examples" if "batch" in self.config else ""
+        lines = [f"{self.path}: {self.status} at step {self.step} of {of('steps', self.step)}",
+                 f"  {of('optimizer')}, lr {of('optimizer.lr')}{task}, {self.header['workers']} workers{examples}, "
+                 f"seed {self.header['seed']}"]
         if len(self._evaluations["loss"]):
             accuracy = self.last("accuracy")
             lines.append(f"  held-out loss {self.last('loss'):.5g}"
@@ -206,7 +208,7 @@ class Runs(Sequence[Run]):
         short = _overlap_free(names, taken)
         columns: dict[str, list[Any]] = {"run": [run.name for run in self._runs]}
         for name in names:
-            values = [run.config.get(name) for run in self._runs]
+            values = [run.header["seed"] if name == "seed" else run.config.get(name) for run in self._runs]
             columns[short[name]] = [",".join(map(str, each)) if isinstance(each, list) else each for each in values]
         return pd.DataFrame(columns)
 

@@ -94,6 +94,19 @@ class OneLog(InFolder):
             self.run_.dataset()
 
 
+class Replays(InFolder):
+    def test_the_log_of_a_replay_has_fewer_settings(self):
+        with h5py.File("trace.h5", "w") as trace:
+            trace["gradients"] = np.random.default_rng(1).normal(size=(5, 2, 6)).astype("f4")
+            trace["x0"] = np.zeros(6, "f4")
+            trace["tensor_sizes"] = [4, 2]
+        program("replay trace.h5 --optimizer adam --log replay.h5 -o params.h5")
+        run = onebit.load("replay.h5")
+        self.assertEqual((len(run.steps), len(run.evaluations)), (5, 0))
+        self.assertIn("adam, lr 0.001, 2 workers", repr(run))
+        self.assertEqual(onebit.Runs([run]).table.optimizer.tolist(), ["adam"])
+
+
 class Folders(InFolder):
     @classmethod
     def setUpClass(cls):
