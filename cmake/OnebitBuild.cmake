@@ -22,7 +22,7 @@ set(ONEBIT_HOST_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(ONEBIT_NATIVE)
   list(APPEND ONEBIT_HOST_FLAGS -march=native)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND ONEBIT_HOST_FLAGS -march=x86-64-v3)
+  list(APPEND ONEBIT_HOST_FLAGS -march=${ONEBIT_ARCH})
 endif()
 
 add_library(onebit_build INTERFACE)

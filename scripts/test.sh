@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs everything that has to pass before a commit lands: checks of the sources (rooms, includes, kernel lists, format,
 # scripts), tests with gcc, tests with clang and sanitizers, a race check, a minute of fuzzing. --long adds the test cases
-# tagged [.long]. At the end it prints the slowest tests, the time of each part, and in the last line the counts. A check
-# that cannot run is skipped, or fails if ONEBIT_REQUIRE (comma-separated) names it.
+# tagged [.long] and the wheel. At the end it prints the slowest tests, the time of each part, and in the last line the
+# counts. A check that cannot run is skipped, or fails if ONEBIT_REQUIRE (comma-separated) names it.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -82,7 +82,7 @@ check_format() {
 
 check_shell() {
   if command -v shellcheck >/dev/null; then
-    check shellcheck shellcheck -x scripts/*.sh tests/*.sh .ci/run
+    check shellcheck shellcheck -x scripts/*.sh tests/*.sh tests/python/*.sh .ci/run
   else
     skip shellcheck "not installed"
   fi
@@ -252,7 +252,10 @@ export OMP_WAIT_POLICY=passive # several tests share the cores: do not spin
 timed "checks of the sources" check_sources
 job ci "$(cores)"
 grep -qs "CUDA backend: yes" build/ci/configure.log || skip nvcc "not found: ci was built without the CUDA backend"
-if [[ $long == yes ]]; then timed "ci: long tests" long_tests ci; fi
+if [[ $long == yes ]]; then
+  timed "ci: long tests" long_tests ci
+  timed "wheel" check "the wheel installs without a compiler" tests/wheel_test.sh
+fi
 if clang_works; then job ci-clang 2; else skip clang "clang++ with sanitizers and OpenMP does not work here"; fi
 race_job
 if fuzzer_works; then

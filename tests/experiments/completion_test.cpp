@@ -68,6 +68,14 @@ TEST_CASE("completion: the scripts are valid, and know every command and option"
       for (const OwnOption& option : options_of(command)) CHECK_THAT(script, Contains("--" + option.name));
     }
   }
+  const std::string json = json_completion(all);
+  for (const Command& command : all) {
+    CHECK_THAT(json, Contains("\"" + command.name + "\": ["));
+    for (const OwnOption& option : options_of(command)) CHECK_THAT(json, Contains("\"name\": \"" + option.name + "\""));
+  }
+  CHECK_THAT(json, Contains("{\"name\": \"optimizer.lr\", \"short\": \"lr\", \"kind\": \"real\", \"flag\": false, "
+                            "\"default\": \"0.001\", \"decides_results\": true, "));
+  CHECK(run_onebit(folder, {"completion", "json"}).out == json);
   CHECK(run_onebit(folder, {"completion", "zsh"}).out == read_file(folder / "zsh"));
   CHECK(run_onebit(folder, {"completion"}).status == 2);
   CHECK(run_onebit(folder, {"completion", "fish"}).status == 2);

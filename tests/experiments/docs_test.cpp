@@ -1,5 +1,6 @@
 // Runs the commands in the documentation as they are written: those after "$ " in fenced blocks marked `console`. All
-// commands of a page run in one folder, with the sample data as data/ and the scripts of docs/ next to it.
+// commands of a page run in one folder, with the sample data as data/, the scripts of docs/ next to it, and the Python
+// package.
 
 #include <optional>
 #include <sstream>
@@ -82,7 +83,7 @@ class Terminal {
 
  private:
   Folder tools_, work_;
-  Variable path_;
+  Variable path_, package_{"PYTHONPATH", source_path("python")}, no_caches_{"PYTHONDONTWRITEBYTECODE", "1"};
 };
 
 void check_page(const fs::path& page, const std::vector<std::string>& commands, const std::string& python) {

@@ -286,3 +286,22 @@ TEST_CASE("options: progress is shown when asked for, on stderr") {
   CHECK_THAT(shown.err, Contains("6/6") && Contains("samples/s"));
   CHECK_THAT(shown.out, !Contains("samples/s"));
 }
+
+TEST_CASE("options: the kind of a value is the one that its text has") {
+  using namespace onebit::experiments;
+  std::vector<std::string> numbers_as_text;
+  for (const RunOption& option : run_options()) {
+    const std::string value = option.get(sim::RunConfig());
+    CAPTURE(option.name, value);
+    if (option.kind == ValueKind::integer) CHECK_NOTHROW(parse_integer(option.name, value));
+    if (option.kind == ValueKind::real) CHECK_NOTHROW(parse_real(option.name, value));
+    CHECK((option.kind == ValueKind::boolean) == (value == "true" || value == "false"));
+    CHECK(option.kind != ValueKind::repeated);
+    if (option.kind == ValueKind::text && !value.empty() && value.find_first_not_of("0123456789.e-") == value.npos)
+      numbers_as_text.push_back(option.name);
+  }
+  CHECK(numbers_as_text == std::vector<std::string>{"optimizer.variance-floor"});  // also mean:S
+  CHECK(run_option("model.layers").kind == ValueKind::integers);
+  CHECK(run_option("data.path").kind == ValueKind::texts);
+  CHECK(run_option("memory").kind == ValueKind::integer);
+}

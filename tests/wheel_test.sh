@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# wheel_test.sh: makes a wheel, installs it into an empty venv, and runs six lines that end in a picture, where there is no
+# compiler in PATH. Then does the same with `pip install ./python`. Needs PyPI.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/lib.sh
+. scripts/lib.sh
+
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+
+# picture VENV: runs the lines in a folder and an environment of their own
+picture() {
+  local folder=$work/$1-run
+  mkdir -- "$folder"
+  (cd -- "$folder" && env -i PATH=/nowhere HOME="$folder" MPLBACKEND=agg "$work/$1/bin/python" -W error -c '
+import onebit
+runs = onebit.compare(model="mlp", data="synthetic", steps=60, freeze="fixed:20", out="compared")
+print(runs)
+onebit.plot.loss(runs, x="bytes").figure.savefig("loss.png")')
+  [[ -s $folder/loss.png ]] || fail "no picture"
+  env -i "$work/$1/bin/onebit" list presets | grep -q onebit-adam-bert || fail "the presets are missing"
+}
+
+scripts/wheel.sh --fast
+say "installing the wheel into an empty venv"
+python3 -m venv "$work/wheel"
+quietly build/wheel-install.log "$work/wheel/bin/pip" install python/dist/onebit-*.whl
+picture wheel
+
+say "installing the checkout into an empty venv"
+python3 -m venv "$work/checkout"
+quietly build/wheel-checkout.log "$work/checkout/bin/pip" install -C cmake.define.ONEBIT_NATIVE=ON \
+  -C cmake.define.ONEBIT_WERROR=ON ./python
+picture checkout
+say "wheel_test: passed"
