@@ -8,6 +8,7 @@
 #include "device/launch/stopwatch.hpp"
 #include "sim/models/auc.hpp"
 #include "sim/run/run_header.hpp"
+#include "sim/run/step_rows.hpp"
 #include "sim/run/weights_file.hpp"
 
 namespace onebit::sim {
@@ -97,19 +98,22 @@ Replica VirtualCluster::make_replica(const device::Shard& shard, bool keeps_exam
   auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), optimizer_config(config_));
   const Index parameters = model->parameters();
   const Index rows = optimizer->local_weights() ? shard.own().count : 1;
-  const Index gradients = group_size(shard, parameters) * parameters;
+  const Index group = group_size(shard, parameters), gradients = group * parameters;
   const Index extra = optimizer->wants_extra_gradients() ? gradients : 0;
   std::optional<ExampleTable> examples;
   if (keeps_examples && shard.device.is_gpu() && !model->reads_host_features()) {
     examples = ExampleTable::of(shard.device, *data_);
   }
+  std::optional<BoundaryProbe> boundary;
+  if (crosses_boundary() && config_.log.workers_every > 0) boundary.emplace(shard, parameters, group);
   return {.shard = shard,
           .model = std::move(model),
           .optimizer = std::move(optimizer),
           .weights = device::Buffer<float>(shard.device, rows * parameters),
           .gradients = device::Buffer<float>(shard.device, gradients),
           .extra_gradients = device::Buffer<float>(shard.device, extra),
-          .examples = std::move(examples)};
+          .examples = std::move(examples),
+          .boundary_probe = std::move(boundary)};
 }
 
 /// Returns the number of workers of a device whose gradients are held at the same time. If the configuration leaves it
@@ -215,6 +219,7 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
     run_group(replica, {first, std::min(group, own.end() - first)}, outcome);
   }
   outcome.worker_losses = replica.shard.communicator->all_gather(outcome.worker_losses);
+  if (measures_boundary(replica)) outcome.boundary.emplace();
   outcome.report = replica.optimizer->finish(replica.weights);
   replica.optimizer->require_finite();
   if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(double{outcome.report.update_norm})) {
@@ -222,8 +227,16 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
                        "lower the learning rate or clip gradients");
   }
   device::Stopwatch watch(replica.shard.device);
-  replica.model->end_step({replica.shard, outcome.lr, schedule_.factor(step_), outcome.report.traffic});
+  BoundarySums* measured = outcome.boundary ? &*outcome.boundary : nullptr;
+  replica.model->end_step({replica.shard, outcome.lr, schedule_.factor(step_), outcome.report.traffic, measured});
   outcome.seconds.owned = watch.lap();
+  if (measured != nullptr) replica.boundary_probe->add(measured->gradients);
+}
+
+/// Whether the step measures what crosses between workers.
+bool VirtualCluster::measures_boundary(const Replica& replica) const {
+  const bool probed = !probes_.empty() && probes_.front().due(step_);
+  return replica.boundary_probe.has_value() && rows_due(config_.log, step_, probed, steps_).workers;
 }
 
 /// Samples each part in turn, runs its forward and backward pass, and passes the summed gradients to the optimizer.
@@ -232,19 +245,24 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
 void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
   const Index parameters = replica.model->parameters();
   const optim::Optimizer::Point extra = replica.optimizer->extra_point();
+  const bool measured = measures_boundary(replica);
   std::vector<GradientPass> passes;
   for (BatchPlace place{step_, group, 0}; place.part < config_.accumulation; ++place.part) {
     if (place.part > 0) draw_next(replica, place, outcome.seconds);
     device::Stopwatch watch(replica.shard.device);
     take_batch(replica, place);
     outcome.seconds.sample += watch.lap();
-    passes.push_back(run_part(replica, replica.weights_from(group.first), replica.gradients, place, outcome.seconds));
+    const Weights own = replica.weights_from(group.first);
+    if (measured) replica.batch.boundaries = AtBoundaries::measured;
+    passes.push_back(run_part(replica, own, replica.gradients, place, outcome.seconds));
+    if (measured) replica.boundary_probe->pass(*replica.model, own, replica.batch, rows_of(replica.gradients, place));
     if (extra.data == nullptr) continue;
     replica.batch.freeze_running_stats = true;
     const Weights weights{extra.data + (group.first - replica.shard.own().first) * extra.stride, extra.stride};
     run_part(replica, weights, replica.extra_gradients, place, outcome.seconds);
   }
   if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
+  if (measured) replica.boundary_probe->absorb(group, replica.gradients.data());
   replica.optimizer->absorb(group, replica.gradients.data(), parameters);
   draw_next(replica, following({step_, group, 0}, replica), outcome.seconds);
   const std::vector<double> losses = take_losses(replica, group, passes);
@@ -282,13 +300,17 @@ void VirtualCluster::draw_next(Replica& replica, const BatchPlace& next, Compute
   seconds.sample += idle.lap();
 }
 
+/// Rows for the gradients of one of config.accumulation parts.
+GradientRows VirtualCluster::rows_of(device::Buffer<float>& gradients, const BatchPlace& place) const {
+  const float share = 1.0f / static_cast<float>(config_.accumulation);
+  return {gradients.data(), model().parameters(), place.part > 0, share};
+}
+
 /// Computes the gradients of the batch that the replica holds, one of config.accumulation parts, and adds them to those
 /// of the earlier parts.
 GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
                                       const BatchPlace& place, ComputeSeconds& seconds) const {
-  const float share = 1.0f / static_cast<float>(config_.accumulation);
-  GradientPass pass = replica.model->gradients(weights, replica.batch,
-                                               {gradients.data(), replica.model->parameters(), place.part > 0, share});
+  GradientPass pass = replica.model->gradients(weights, replica.batch, rows_of(gradients, place));
   seconds.forward += pass.forward;
   seconds.backward += pass.backward;
   return pass;
@@ -359,7 +381,7 @@ Evaluation VirtualCluster::evaluate_first(const Weights& weights, bool crosses_b
   for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
     const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
     data_->read(config_.eval.split, start, std::min(block, size - start), batch);
-    batch.crosses_boundaries = crosses_boundaries;
+    if (crosses_boundaries) batch.boundaries = AtBoundaries::coded;
     const Evaluation part = replicas_.front().model->evaluate(weights, batch);
     total.loss += part.loss;
     total.correct += part.correct;

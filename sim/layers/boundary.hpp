@@ -63,6 +63,8 @@ class Boundary final : public Layer {
     netmodel::Direction direction;
     device::Buffer<float> memory;  ///< numbers that the codec keeps for each worker, [workers][segments]
     double bytes = 0;              ///< bytes that crossed in this step
+    /// Squared norms by worker that receives, in measured passes: what should have crossed, and what did.
+    std::vector<double> whole = {}, crossed = {};
   };
 
   /// How the rows of a batch size are cut, and their payloads.
@@ -86,6 +88,8 @@ class Boundary final : public Layer {
   void grow_memory(const device::Device& device, Way& way);
   double encoded_bytes(const Pass& pass, const Way& way) const;
   double sent_values(const Pass& pass) const;
+  void measure(const Pass& pass, Way& way, const float* input, const float* output) const;
+  BoundarySums::Way measured(const device::Shard& shard, Way& way) const;
   void append(const Way& way, double bytes, netmodel::TrafficList& traffic) const;
   void append_to_all(double bytes, netmodel::TrafficList& traffic) const;
 

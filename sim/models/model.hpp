@@ -61,12 +61,29 @@ struct GradientPass {
   device::Seconds backward = 0;
 };
 
+/// What a step measures at the boundaries between workers; gradients are those of the mean loss over all workers.
+struct BoundarySums {
+  /// Squared norms of what should have crossed in one direction, and of what did.
+  struct Way {
+    double whole = 0, crossed = 0;
+    double kept() const { return crossed / whole; }
+  };
+  /// Dot product of the gradients with and without the codec, and their squared norms.
+  struct Agreement {
+    double product = 0, coded = 0, plain = 0;
+  };
+  Way forward, backward;
+  Agreement gradients;
+  double cosine() const;
+};
+
 /// A step that ends.
 struct StepEnd {
   const device::Shard& shard;
   double lr = 0;               ///< learning rate of the step
   double schedule_factor = 1;  ///< factor of the schedule, which `lr` includes
   netmodel::TrafficList& traffic;
+  BoundarySums* measured = nullptr;  ///< where to add what was measured at boundaries, if it was
 };
 
 class Model {

@@ -38,7 +38,7 @@ Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
           .tokens = tokens_.data(),
           .freeze_running_stats = batch.freeze_running_stats,
           .place = place,
-          .crosses_boundaries = batch.crosses_boundaries,
+          .boundaries = batch.boundaries,
           .exchange_step = batch.place.step,
           .step = step_.data()};
 }
