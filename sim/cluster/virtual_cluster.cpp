@@ -84,12 +84,24 @@ VirtualCluster::VirtualCluster(const RunConfig& config, const RunResources& reso
     probes_.emplace_back(config_, replica, data_, group_size(replica.shard, replica.model->parameters()));
   }
   const std::string& file = config_.model.init;
-  if (!file.empty()) check_weights(file, model().tensors());
+  if (!file.empty()) check_weights(file, model().all_tensors());
   if (resources.devices.front().plans()) return;
-  const std::vector<float> weights =
-      file.empty() ? model().initial_weights(config_.seed) : read_weights(file, model().tensors());
+  const std::vector<float> weights = file.empty()
+                                         ? model().initial_weights(config_.seed)
+                                         : read_weights(file, model().all_tensors(), {0, model().parameters()});
   for (Replica& replica : replicas_) {
     for (Index at = 0; at < replica.weights.size(); at += model().parameters()) replica.weights.upload(weights, at);
+  }
+  if (!file.empty()) read_owned(file);
+}
+
+/// Reads the tensors that workers own.
+void VirtualCluster::read_owned(const std::string& file) {
+  const std::vector<compress::Tensor> tensors = model().all_tensors();
+  const Index all = compress::total_size(tensors);
+  for (Index first = model().parameters(); first < all; first += kWeightsAtOnce) {
+    const std::vector<float> part = read_weights(file, tensors, {first, std::min(kWeightsAtOnce, all - first)});
+    for (Replica& replica : replicas_) replica.model->owned_weights()->upload(part, first - model().parameters());
   }
 }
 

@@ -128,6 +128,7 @@ class VirtualCluster {
 
  private:
   Replica make_replica(const device::Shard& shard, bool keeps_examples) const;
+  void read_owned(const std::string& file);
   Evaluation evaluate_first(const Weights& weights, bool crosses_boundaries);
   Index group_size(const device::Shard& shard, Index parameters) const;
   void advance(Replica& replica, StepOutcome& outcome) const;

@@ -94,6 +94,14 @@ class Model {
   virtual const std::vector<compress::Tensor>& tensors() const = 0;
   Index parameters() const;
 
+  /// Tensors that workers own instead of sharing them, such as embedding tables. They are not among tensors(), and no
+  /// optimizer sees them.
+  virtual std::vector<compress::Tensor> owned_tensors() const { return {}; }
+  /// Their elements, one tensor after another; null if there are none.
+  virtual device::Buffer<float>* owned_weights() { return nullptr; }
+  /// tensors(), then owned_tensors().
+  std::vector<compress::Tensor> all_tensors() const;
+
   /// Returns the initial weights, which depend on nothing but the seed.
   virtual std::vector<float> initial_weights(std::uint32_t seed) const = 0;
 

@@ -74,10 +74,13 @@ TEST_CASE("hybrid: errors name the boundary's own options") {
   CHECK_THAT(run.err, Contains("(boundary.k 1.5); a share in (0, 1), or a whole number of elements"));
 }
 
-TEST_CASE("hybrid: files of weights are refused where workers own tables") {
+TEST_CASE("hybrid: a file of weights holds the tables, by name and size") {
   const Folder folder;
-  const Outcome run = run_onebit(folder, dlrm("run", {"--weights-out", "w.h5", "-o", "run.h5"}));
-  CHECK(run.status == 2);
-  CHECK_THAT(run.err, Contains("a file of weights would not hold the tables that workers own (--weights-out, model "
-                               "dlrm-nano); checkpoints hold them: --checkpoint.every"));
+  REQUIRE(run_onebit(folder, dlrm("run", {"--weights-out", "w.h5", "-o", "run.h5"})).status == 0);
+  const Outcome next = run_onebit(folder, dlrm("run", {"--model.init", "w.h5", "--tables.split", "row", "-o", "n.h5"}));
+  CHECK(next.status == 0);
+  const Outcome other =
+      run_onebit(folder, dlrm("run", {"--model.init", "w.h5", "--data.rows", "40,30,21,10,5", "-o", "o.h5"}));
+  CHECK(other.status == 2);
+  CHECK_THAT(other.err, Contains("table3 with 320 elements, the model's is table3 with 336 elements"));
 }

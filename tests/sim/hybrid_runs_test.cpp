@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "device/base/error.hpp"
+#include "sim/run/weights_file.hpp"
 #include "tests/sim/same_runs.hpp"
 #include "tests/sim/small_runs.hpp"
 
@@ -190,6 +191,31 @@ TEST_CASE("hybrid: measures of the boundary are in the rows of /workers' steps, 
     }
   }
   CHECK(std::isnan(LogReader(folder / "other.h5").steps().front().boundary_gradient_cosine));
+}
+
+TEST_CASE("hybrid: a run starts from the weights and tables of another, with any split and workers", "[hybrid]") {
+  const Folder folder;
+  RunConfig config = dlrm_config();
+  VirtualCluster first(config);
+  first.advance();
+  Model& model = *first.replicas().front().model;
+  const std::string path = folder / "weights.h5";
+  write_weights(path, model.all_tensors(), first.final_weights(), model.owned_weights());
+  config.model.init = path;
+  config.seed = 99;  // other initial weights and tables, if there were no file
+  config.device = "cpu:2";
+  config.workers = 4;
+  for (const std::string split : {"table", "row", "column"}) {
+    CAPTURE(split);
+    config.model.tables.split = split;
+    VirtualCluster next(config);
+    CHECK(next.final_weights() == first.final_weights());
+    for (const Replica& replica : next.replicas()) {
+      CHECK(replica.model->owned_weights()->to_host() == model.owned_weights()->to_host());
+    }
+  }
+  CHECK(model.all_tensors().size() == model.tensors().size() + 18);
+  CHECK(model.all_tensors().back() == compress::Tensor{"table18", 11 * 4, 11});
 }
 
 TEST_CASE("hybrid: a divergence of the tables is named", "[hybrid]") {

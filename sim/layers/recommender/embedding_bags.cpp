@@ -66,6 +66,14 @@ void EmbeddingBags::draw(std::uint32_t seed) {
   }
 }
 
+std::vector<compress::Tensor> EmbeddingBags::tensors() const {
+  std::vector<compress::Tensor> tensors;
+  for (const TablePlace& place : places_) {
+    tensors.push_back({"table" + std::to_string(tensors.size() + 1), place.rows * shape_.width, place.rows});
+  }
+  return tensors;
+}
+
 void EmbeddingBags::forward(const Pass& pass, const float*, float* output) {
   const auto tables = std::ssize(places_);
   const PoolKernel kernel{tables,      shape_.parts,    shape_.width, slots_, place_table_.data(),

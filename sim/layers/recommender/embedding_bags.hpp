@@ -35,6 +35,10 @@ class EmbeddingBags final : public Layer {
   /// range.
   EmbeddingBags(const device::Device& device, Shape shape, const TablesConfig& config, std::uint32_t seed);
 
+  /// The tables, one after another in weights(): table1, table2, ...
+  std::vector<compress::Tensor> tensors() const;
+  device::Buffer<float>& weights() { return weights_; }
+
   bool replayable() const override { return false; }
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
