@@ -1,5 +1,6 @@
 #include "sim/layers/boundary.hpp"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -230,6 +231,9 @@ void Boundary::forward(const Pass& pass, const float* input, float* output) {
   }
   if (collects(pass)) up_.bytes += bytes;
   measure(pass, up_, input, output);
+  if (!measures(pass) || !codec_->traits().sparse) return;
+  sent_ += sent_values(pass);
+  to_send_ += elements_crossing(pass);
 }
 
 void Boundary::backward(const Pass& pass, const float*, const float*, float* output_delta, float* input_delta) {
@@ -250,9 +254,13 @@ void Boundary::backward(const Pass& pass, const float*, const float*, float* out
   if (!columns_.to_all || config_.backward != "dense") measure(pass, down_, output_delta, input_delta);
 }
 
+bool Boundary::measures(const Pass& pass) const {
+  return codec_ != nullptr && pass.boundaries == AtBoundaries::measured && collects(pass);
+}
+
 /// Adds up the squared norms of what should have crossed in one direction (the input), and of what did.
 void Boundary::measure(const Pass& pass, Way& way, const float* input, const float* output) const {
-  if (codec_ == nullptr || pass.boundaries != AtBoundaries::measured || !collects(pass)) return;
+  if (!measures(pass)) return;
   const Index own = pass.batch * inputs();
   const auto add = [&](const float* values, std::vector<double>& squares) {
     squares.resize(static_cast<std::size_t>(workers_));
@@ -316,17 +324,17 @@ void Boundary::append_to_all(double bytes, netmodel::TrafficList& traffic) const
 }
 
 void Boundary::end_step(const StepEnd& end) {
-  const std::vector<double> own = {up_.bytes, down_.bytes};
+  constexpr std::size_t kinds = 4;
+  const std::vector<double> own = {up_.bytes, down_.bytes, sent_, to_send_};
   const std::vector<double> all = end.shard.communicator->all_gather(own);
-  up_.bytes = down_.bytes = 0;
+  up_.bytes = down_.bytes = sent_ = to_send_ = 0;
+  std::array<double, kinds> sums{};
+  for (std::size_t i = 0; i < all.size(); ++i) sums[i % kinds] += all[i];
+  const auto [up, down, sent, to_send] = sums;
   if (end.measured != nullptr) {
+    end.measured->sent_share = sent / to_send;
     end.measured->forward = measured(end.shard, up_);
     end.measured->backward = measured(end.shard, down_);
-  }
-  double up = 0, down = 0;
-  for (std::size_t i = 0; i < all.size(); i += 2) {
-    up += all[i];
-    down += all[i + 1];
   }
   if (columns_.to_all) {
     end.traffic.clear();

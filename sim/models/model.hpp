@@ -73,6 +73,7 @@ struct BoundarySums {
     double product = 0, coded = 0, plain = 0;
   };
   Way forward, backward;
+  double sent_share = std::numeric_limits<double>::quiet_NaN();  ///< of the activations; NaN: the codec is not sparse
   Agreement gradients;
   double cosine() const;
 };

@@ -151,6 +151,7 @@ StepRow measure_step(const MeasuredDevices& devices, const StepOutcome& outcome)
   row.masked = report.masked;
   row.phase = static_cast<Index>(report.phase);
   if (outcome.boundary) {
+    row.boundary_sent_share = outcome.boundary->sent_share;
     row.boundary_forward_kept = outcome.boundary->forward.kept();
     row.boundary_backward_kept = outcome.boundary->backward.kept();
     row.boundary_gradient_cosine = outcome.boundary->cosine();

@@ -138,6 +138,7 @@ TEST_CASE("a boundary measures how much of the squared norm crosses, leaving out
     REQUIRE(crossed.sums.forward.crossed == 64 + 81);
     REQUIRE(crossed.sums.backward.whole == 2 * 1 + 2 * 4 + 2 * 9 + 2 * 16);
     REQUIRE(crossed.sums.backward.crossed == 1 + 9);
+    REQUIRE(crossed.sums.sent_share == 0.25);
   }
   BoundaryConfig config = boundary("top-k", 1);
   config.forward = "dense";

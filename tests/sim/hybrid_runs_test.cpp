@@ -185,7 +185,8 @@ TEST_CASE("hybrid: measures of the boundary are in the rows of /workers' steps, 
   for (const StepRow& row : LogReader(folder / "measured.h5").steps()) {
     const bool due = row.step % 3 == 0 || row.step == 1 || row.step == config.steps;
     CAPTURE(row.step);
-    for (const double value : {row.boundary_forward_kept, row.boundary_backward_kept, row.boundary_gradient_cosine}) {
+    for (const double value : {row.boundary_sent_share, row.boundary_forward_kept, row.boundary_backward_kept,
+                               row.boundary_gradient_cosine}) {
       CHECK(std::isnan(value) == !due);
       if (due) CHECK((value > 0 && value < 1));
     }
