@@ -78,6 +78,19 @@ struct BoundarySums {
   double cosine() const;
 };
 
+/// Rows of embedding tables that a step has read and updated.
+struct TouchedRows {
+  Index count = 0;
+  Index width = 0;  ///< numbers in a row
+  Index state = 0;  ///< numbers that the tables' optimizer keeps for a row
+
+  /// Bytes that a step must move at least: each row is read to pool it, its gradient is written and read, and the row
+  /// and its state are read and written.
+  double bytes() const { return 4.0 * static_cast<double>(count * (5 * width + 2 * state)); }
+  /// The part of these that the update takes, without pooling.
+  double update_bytes() const { return bytes() - 4.0 * static_cast<double>(count * width); }
+};
+
 /// A step that ends.
 struct StepEnd {
   const device::Shard& shard;
@@ -100,6 +113,8 @@ class Model {
   virtual std::vector<compress::Tensor> owned_tensors() const { return {}; }
   /// Their elements, one tensor after another; null if there are none.
   virtual device::Buffer<float>* owned_weights() { return nullptr; }
+  /// Rows of them that the last step has changed; 0: none, or there are no such tensors.
+  virtual TouchedRows touched_rows() const { return {}; }
   /// tensors(), then owned_tensors().
   std::vector<compress::Tensor> all_tensors() const;
 

@@ -35,6 +35,7 @@ class Network final : public Model {
   const std::vector<compress::Tensor>& tensors() const override { return parameters_.tensors(); }
   std::vector<compress::Tensor> owned_tensors() const override;
   device::Buffer<float>* owned_weights() override { return tables_ == nullptr ? nullptr : &tables_->weights(); }
+  TouchedRows touched_rows() const override { return tables_ == nullptr ? TouchedRows{} : tables_->touched_rows(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index examples) const override;

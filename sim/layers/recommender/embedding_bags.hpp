@@ -38,6 +38,8 @@ class EmbeddingBags final : public Layer {
   /// The tables, one after another in weights(): table1, table2, ...
   std::vector<compress::Tensor> tensors() const;
   device::Buffer<float>& weights() { return weights_; }
+  /// Those of the last step.
+  TouchedRows touched_rows() const { return {std::ssize(lists_.rows), shape_.width, squares_.size() > 0 ? 1 : 0}; }
 
   bool replayable() const override { return false; }
   void forward(const Pass& pass, const float* input, float* output) override;
