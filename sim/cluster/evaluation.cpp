@@ -53,15 +53,17 @@ Evaluation VirtualCluster::evaluate(bool crosses_boundaries) {
 }
 
 /// Evaluates on the first device, about 256 labels at a time, so that a long context takes no more memory than in
-/// training.
+/// training. A device that plans takes the first block and the last one, which may be smaller.
 Evaluation VirtualCluster::evaluate_first(const Weights& weights, bool crosses_boundaries) {
   const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);
   const Index size = data_->size(config_.eval.split);
   const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
   const bool all = config_.eval.examples >= size;
+  const Index count = all ? ceil_div(size, block) : blocks;
+  const bool plans = replicas_.front().shard.device.plans();
   Evaluation total;
   Batch batch;
-  for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
+  for (Index b = 0; b < count; b = plans ? std::max(b + 1, count - 1) : b + 1) {
     const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
     data_->read(config_.eval.split, start, std::min(block, size - start), batch);
     if (crosses_boundaries) batch.boundaries = AtBoundaries::coded;

@@ -35,7 +35,6 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
   run.optimizer.local.period = 2;
   run.probe.every = std::min<Index>(run.probe.every, 1);
   run.probe.curvature = std::min<Index>(run.probe.curvature, 2);
-  run.eval.examples = std::min<Index>(run.eval.examples, 512);
   return run;
 }
 

@@ -128,11 +128,11 @@ TEST_CASE("hybrid: more GPUs than parts are refused by name, and sharded dense l
   const HybridWork kaggle{.tables = find_workload("dlrm-kaggle").tables};
   CHECK(refusal(kaggle, 26).empty());
   CHECK_THAT(refusal(kaggle, 27), Contains("more GPUs than tables") && Contains("27 GPUs, 26 tables") &&
-                                      Contains("--step.tables row or column"));
+                                      Contains("--tables.split row or column"));
   HybridWork other = kaggle;
   other.split = TableSplit::column_wise;
   CHECK(refusal(other, 16).empty());
-  CHECK_THAT(refusal(other, 17), Contains("17 GPUs, 16 columns") && Contains("--step.tables row,"));
+  CHECK_THAT(refusal(other, 17), Contains("17 GPUs, 16 columns") && Contains("--tables.split row,"));
   other.split = TableSplit::row_wise;
   CHECK(refusal(other, 4096).empty());
   CHECK_THAT(refusal(other, 8, {.sharding = Sharding::zero1}), Contains("step.sharding"));
