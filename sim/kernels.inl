@@ -73,6 +73,8 @@ ONEBIT_FOR_EACH_ROW(onebit::sim::TransposeKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::UnpackBoundaryKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::UnstackKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::ZeroRowsKernel);
+ONEBIT_REDUCE(onebit::sim::AgreementTerm);
+ONEBIT_REDUCE(onebit::sim::CrossingSquareTerm);
 ONEBIT_REDUCE(onebit::sim::DistanceTerm);
 ONEBIT_REDUCE(onebit::sim::DriftTerm);
 ONEBIT_REDUCE(onebit::sim::GradientPairTerm);

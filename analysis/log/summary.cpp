@@ -80,6 +80,8 @@ void add_evaluations(const sim::LogReader& log, Summary& summary) {
     summary.final_loss = rows.back().loss;
     summary.accuracy = rows.back().accuracy;
     summary.auc = rows.back().auc;
+    summary.boundary_loss = rows.back().boundary_loss;
+    summary.boundary_auc = rows.back().boundary_auc;
   }
   summary.best_loss = rows.front().loss;
   for (const sim::EvaluationRow& row : rows) summary.best_loss = std::fmin(summary.best_loss, row.loss);
@@ -92,7 +94,7 @@ void add_events(const sim::LogReader& log, Summary& summary) {
 }
 
 void add_steps(const sim::LogReader& log, Summary& summary) {
-  Mean worker, server, distance;
+  Mean worker, server, distance, sent, forward, backward, cosine;
   double codec = 0;
   std::vector<double> compute;
   Index samples = 0;
@@ -108,6 +110,10 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
     worker.add(row.worker_codec_error);
     server.add(row.server_codec_error);
     distance.add(row.worker_mean_distance);
+    sent.add(row.boundary_sent_share);
+    forward.add(row.boundary_forward_kept);
+    backward.add(row.boundary_backward_kept);
+    cosine.add(row.boundary_gradient_cosine);
   }
   if (summary.steps > 0) {
     summary.codec_seconds = codec / static_cast<double>(summary.steps);
@@ -118,6 +124,10 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
   summary.worker_codec_error = worker.value();
   summary.server_codec_error = server.value();
   summary.worker_mean_distance = distance.value();
+  summary.boundary_sent_share = sent.value();
+  summary.boundary_forward_kept = forward.value();
+  summary.boundary_backward_kept = backward.value();
+  summary.boundary_gradient_cosine = cosine.value();
 }
 
 /// Whether an option decides what is computed and how much of it, not where the data is stored or how it is read.

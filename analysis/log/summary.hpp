@@ -48,6 +48,11 @@ struct Summary {
   double auc = std::numeric_limits<double>::quiet_NaN();  ///< held-out AUC of the last evaluation; NaN as accuracy
   /// Part of `bytes` that crossed a boundary as activations or their gradients; NaN: the run had no boundary.
   double boundary_bytes = std::numeric_limits<double>::quiet_NaN();
+  /// Last evaluation through the boundary's codec; NaN: none, or the run diverged.
+  double boundary_loss = std::numeric_limits<double>::quiet_NaN(), boundary_auc = boundary_loss;
+  /// Means over the run of the columns of /steps with these names; NaN: the log has none.
+  double boundary_sent_share = std::numeric_limits<double>::quiet_NaN(), boundary_forward_kept = boundary_sent_share,
+         boundary_backward_kept = boundary_sent_share, boundary_gradient_cosine = boundary_sent_share;
   double bytes = 0;  ///< bytes sent by one worker over the run; NaN: the log of a compact trace does not tell
   /// Mean bytes that one worker sends in a step with an exchange, over the dense stages.
   double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();

@@ -1,6 +1,8 @@
 #include "analysis/pricing/job.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "analysis/log/log_options.hpp"
 #include "analysis/pricing/boundary.hpp"
@@ -75,6 +77,28 @@ void shrink(std::vector<StageTraffic>& stages, double ratio) {
   }
 }
 
+/// Whether the workers of the log's run exchange no gradients, because each computes them from the whole batch.
+bool has_whole_batch(const Job& job) {
+  const std::string name = option_of(job.log->header, "model").value_or("");
+  const auto model = std::ranges::find(sim::models(), name, &sim::ModelEntry::name);
+  return model != sim::models().end() && model->whole_batch;
+}
+
+/// Returns the steps of dense Adam with what the log's run has exchanged at its boundary.
+StageTraffic with_boundary(const Job& job) {
+  StageTraffic dense{job.dense.name, {}, job.dense.compressed};
+  const netmodel::StepTraffic gradients =
+      has_whole_batch(job) ? netmodel::StepTraffic{} : job.dense.kinds.front().traffic;
+  for (const StageTraffic& stage : job.stages) {
+    for (const StageTraffic::StepKind& kind : stage.kinds) {
+      netmodel::StepTraffic step = gradients;
+      std::ranges::copy_if(kind.traffic.exchanges, std::back_inserter(step.exchanges), netmodel::is_of_boundary);
+      dense.add(std::move(step), kind.count);
+    }
+  }
+  return dense;
+}
+
 /// Throws where the steps of a workload with embedding tables cannot be priced.
 void check_tables(const Job& job) {
   if (job.accumulation > 1) {
@@ -92,6 +116,10 @@ bool is_dense_adam(const Job& job) {
   const bool tables =
       job.workload.tables.count > 0 && !rules.same_boundary && (rules.codec != kNoCodec || rules.model_ratio != 1);
   return job.optimizer == "adam" && !tables && rules.data_ratio == 1;
+}
+
+bool has_boundary(const Job& job) {
+  return job.log && std::isfinite(job.log->summary.boundary_bytes);
 }
 
 std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense) {
@@ -149,13 +177,9 @@ Job job_of_log(const std::string& path, const PriceRules& rules) {
   job.rules = rules;
   if (job.rules.workload) check_fits(*job.rules.workload, run.parameters, path);
   job.workload = workload_of(size_of(run), job.rules);
-  if (std::isfinite(run.boundary_bytes)) {
-    throw ConfigError(
-        "the log's run has a boundary between workers, and a log does not tell what it would send uncompressed", path,
-        "price a workload with tables, or compare logs with and without the codec (onebit compare)");
-  }
-  job.dense = dense_adam(job.workers, run.parameters);
   job.stages = stages_of(job.log->exchanges, {run.parameters, run.passes});
+  job.dense = dense_adam(job.workers, run.parameters);
+  if (has_boundary(job)) job.dense = with_boundary(job);
   job.warmup_share = share_before_last(job.stages);
   return job;
 }

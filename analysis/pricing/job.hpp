@@ -22,7 +22,7 @@ struct Job {
   std::string optimizer;  ///< name of the optimizer
   netmodel::Workload workload;
   Index workers = 1, batch = 1, accumulation = 1;
-  StageTraffic dense;                      ///< traffic of dense Adam
+  StageTraffic dense;                      ///< traffic of dense Adam; with has_boundary, also at the boundary
   std::vector<StageTraffic> stages;        ///< traffic of the optimizer's stages
   double warmup_share = 0;                 ///< share of the steps before the last stage
   std::optional<ScheduledRun> schedule{};  ///< present if the stages hold the steps of a planned run
@@ -44,6 +44,10 @@ struct JobPlan {
 
 /// Whether a job's steps are those of dense Adam, with which jobs are compared.
 bool is_dense_adam(const Job& job);
+
+/// Whether the job is a log's whose workers exchange activations. Dense Adam then exchanges the same activations, since
+/// a log does not tell how many bytes they would have without a codec.
+bool has_boundary(const Job& job);
 
 /// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: without a codec and
 /// without HybridRules::model_ratio, unless the rules want dense Adam to have the same boundary. Throws what

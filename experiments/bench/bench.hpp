@@ -75,8 +75,10 @@ struct StepBench {
   std::vector<std::pair<std::string, double>> parts;  ///< name and median seconds, in the order of a step
   std::vector<LogPart> log;                           ///< logging in addition to the step, at the configured cadences
   double big_batch = 0;
-  double flops = 0;  ///< floating-point operations of one step
-  double bytes = 0;  ///< bytes that a step must move
+  double flops = 0;          ///< floating-point operations of one step
+  double bytes = 0;          ///< bytes that a step must move, tables included
+  sim::TouchedRows touched;  ///< rows of tables in the last step; none if the model has no tables
+  double tables = 0;         ///< seconds of the part that updates them
   Limits limits;
   Index rounds = 0;
   /// Returns the mean seconds of logging per step.
@@ -85,6 +87,8 @@ struct StepBench {
     for (const LogPart& part : log) sum += part.of_a_step();
     return sum;
   }
+  /// Share of the copy rate that the update of the tables reaches.
+  double tables_share() const { return touched.update_bytes() / limits.copy_bytes_per_second / tables; }
   double floor() const { return flops / limits.flops_per_second + bytes / limits.copy_bytes_per_second; }
 };
 

@@ -53,7 +53,8 @@ class LimitProbe {
 };
 
 /// Adds the floor of a step: the model's products; every gradient written once; every worker's encode (20.125 bytes per
-/// element); the servers' work on one vector, and the update, which can decode their answer on the fly.
+/// element); the servers' work on one vector, and the update, which can decode their answer on the fly; and the touched
+/// rows of tables.
 void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config, StepBench& bench) {
   const auto n = static_cast<double>(config.workers);
   const auto parameters = static_cast<double>(cluster.model().parameters());
@@ -62,7 +63,8 @@ void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config,
   const bool compresses = cluster.optimizer().state().exchanged;
   const double workers_bytes = 4 + (compresses ? encode : 4);
   const double shared_bytes = compresses ? n / 8 + server + update : 4 + dense_update;
-  bench.bytes = parameters * (n * workers_bytes + shared_bytes);
+  bench.touched = cluster.model().touched_rows();
+  bench.bytes = parameters * (n * workers_bytes + shared_bytes) + bench.touched.bytes();
 }
 
 /// The parts of a step, in order.
@@ -110,7 +112,8 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   outcomes.erase(outcomes.begin());  // the warm-up round
   for (const Part& part : kParts) bench.parts.emplace_back(part.name, median_of(part, outcomes));
   if (sim::model_entry(config.model.name).input == sim::Input::bags) {
-    bench.parts.emplace_back(kTables.name, median_of(kTables, outcomes));
+    bench.tables = median_of(kTables, outcomes);
+    bench.parts.emplace_back(kTables.name, bench.tables);
   }
   bench.big_batch = median(seconds[0]);
   bench.limits = {gpus * LimitProbe::kBytes / median(seconds[2]), gpus * probe.flops() / median(seconds[1])};

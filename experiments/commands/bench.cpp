@@ -127,8 +127,14 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
   print_log(bench);
   std::cout << "\nfloor           " << seconds_text(bench.floor()) << " = " << number(bench.flops / 1e9, 3)
             << " GFLOP at " << per_second(bench.limits.flops_per_second, 1e9, "GFLOP/s") << " + "
-            << bytes_text(bench.bytes) << " at " << per_second(bench.limits.copy_bytes_per_second, 1e9, "GB/s")
-            << "\nstep / floor    " << ratio_text(bench.step / bench.floor()) << "\nbig-batch step  "
+            << bytes_text(bench.bytes) << " at " << per_second(bench.limits.copy_bytes_per_second, 1e9, "GB/s") << "\n";
+  if (bench.touched.count > 0) {
+    std::cout << "touched rows    " << bench.touched.count << " of " << bench.touched.width
+              << " numbers: " << bytes_text(bench.touched.bytes()) << " of these bytes, "
+              << seconds_text(bench.touched.bytes() / bench.limits.copy_bytes_per_second)
+              << " at that rate; their update reaches " << percent_text(bench.tables_share()) << " of it\n";
+  }
+  std::cout << "step / floor    " << ratio_text(bench.step / bench.floor()) << "\nbig-batch step  "
             << seconds_text(bench.big_batch) << " (adam, one worker, the same examples)\nstep / big      "
             << ratio_text(bench.step / bench.big_batch) << "\n";
 }
@@ -153,6 +159,11 @@ Json to_json(const sim::RunConfig& config, const StepBench& bench) {
   members.emplace_back("log_seconds", bench.log_seconds());
   members.emplace_back("flops", bench.flops);
   members.emplace_back("bytes", bench.bytes);
+  if (bench.touched.count > 0) {
+    members.emplace_back("touched_rows", bench.touched.count);
+    members.emplace_back("touched_bytes", bench.touched.bytes());
+    members.emplace_back("tables_share_of_copy", bench.tables_share());
+  }
   members.emplace_back("flops_per_second", bench.limits.flops_per_second);
   members.emplace_back("copy_bytes_per_second", bench.limits.copy_bytes_per_second);
   return Json::object(members);

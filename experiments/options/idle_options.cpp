@@ -95,7 +95,7 @@ bool boundary_reads_share(const PriceConfig& price) {
 }
 
 constexpr Condition<PriceConfig> kPriceConditions[] = {
-    {"step.tables step.model-ratio boundary.codec boundary.k boundary.values", has_tables, "workload"},
+    {"tables.split step.model-ratio boundary.codec boundary.k boundary.values", has_tables, "workload"},
     {"boundary.k", boundary_reads_share, "boundary.codec"},
     {"boundary.values", [](const auto& price) { return price.hybrid.codec == "dct-mp"; }, "boundary.codec"},
     {"step.bucket", [](const auto& price) { return !has_tables(price); }, "workload"},

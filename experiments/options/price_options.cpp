@@ -101,7 +101,7 @@ std::vector<Option<PriceConfig>> table_options() {
   using netmodel::TableSplit;
   return {
       choice<PriceConfig>(
-          "step.tables", "what each GPU holds of the embedding tables: some tables, rows or columns",
+          "tables.split", "what each GPU holds of the embedding tables: some tables, rows or columns",
           ONEBIT_PLACE(hybrid.split),
           std::map<std::string, TableSplit>{
               {"table", TableSplit::table_wise}, {"row", TableSplit::row_wise}, {"column", TableSplit::column_wise}}),
@@ -261,7 +261,7 @@ PriceConfig make_price_config(const Settings& settings) {
 
 bool is_for_runs_too(const std::string& name) {
   constexpr std::string_view tasks[] = {"optimizers", "collective", "bytes", "calibrate", "target", "goal"};
-  constexpr std::string_view tables[] = {"step.tables", "step.model-ratio", "step.data-ratio"};  // not in logs
+  constexpr std::string_view tables[] = {"tables.split", "step.model-ratio", "step.data-ratio"};  // not in logs
   if (name.starts_with("boundary.") || std::ranges::find(tables, name) != std::end(tables)) return false;
   return !name.starts_with("sweep.") && std::ranges::find(tasks, name) == std::end(tasks);
 }

@@ -79,6 +79,21 @@ void print_codecs(const std::vector<Arm>& arms, std::ostream& out) {
   out << "\n";
 }
 
+/// Prints what the codecs of boundaries between workers send and keep.
+void print_boundaries(const std::vector<Arm>& arms, std::ostream& out) {
+  Table table({"boundary", "sent", "norm^2 forward", "norm^2 back", "cosine", "loss through it", "AUC through it"});
+  for (const Arm& arm : arms) {
+    const Summary& run = arm.runs.front().summary;
+    if (!std::isfinite(run.boundary_loss)) continue;
+    table.add({arm.name, percent_text(run.boundary_sent_share), percent_text(run.boundary_forward_kept),
+               percent_text(run.boundary_backward_kept), number(run.boundary_gradient_cosine, 3),
+               number(run.boundary_loss, 4), number(run.boundary_auc, 4)});
+  }
+  if (table.empty()) return;
+  table.print(out);
+  out << "\n";
+}
+
 /// Returns an arm's loss against the axis, means over its runs.
 analysis::Curve mean_loss_curve(const ArmFigures& arm, std::size_t axis) {
   analysis::Curve curve{.label = arm.name, .x = {}, .y = {}};
@@ -112,6 +127,7 @@ void print_details(const std::vector<Arm>& arms, const PricedArms& priced, std::
     out << "\n";
   }
   print_codecs(arms, out);
+  print_boundaries(arms, out);
   communication_table(priced.arms).print(out);
   out << "\n";
   times_table(priced.arms).print(out);
@@ -133,7 +149,8 @@ void write_csv(const std::vector<Arm>& arms, const std::string& path) {
   std::ostringstream file;
   file << "arm,seed,status,steps,freeze_step,masked,final_loss,best_loss,accuracy,bytes_per_worker,dense_step_bytes,"
           "compressed_step_bytes,up_bytes,down_bytes,codec_seconds,worker_codec_error,server_codec_error,"
-          "worker_mean_distance,ratio_fp16,ratio_fp32,wall_seconds,log,auc,boundary_bytes\n";
+          "worker_mean_distance,ratio_fp16,ratio_fp32,wall_seconds,log,auc,boundary_bytes,boundary_loss,boundary_auc,"
+          "boundary_sent_share,boundary_forward_kept,boundary_backward_kept,boundary_gradient_cosine\n";
   file.precision(17);
   for (const Arm& arm : arms) {
     for (const Run& one : arm.runs) {
@@ -144,7 +161,9 @@ void write_csv(const std::vector<Arm>& arms, const std::string& path) {
            << run.up_bytes << ',' << run.down_bytes << ',' << run.codec_seconds << ',' << run.worker_codec_error << ','
            << run.server_codec_error << ',' << run.worker_mean_distance << ',' << run.ratio_fp16 << ','
            << run.ratio_fp32 << ',' << run.wall_seconds << ',' << csv_text(run.path) << ',' << run.auc << ','
-           << run.boundary_bytes << '\n';
+           << run.boundary_bytes << ',' << run.boundary_loss << ',' << run.boundary_auc << ','
+           << run.boundary_sent_share << ',' << run.boundary_forward_kept << ',' << run.boundary_backward_kept << ','
+           << run.boundary_gradient_cosine << '\n';
     }
   }
   files::write(path, file.str());

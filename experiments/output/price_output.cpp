@@ -203,6 +203,7 @@ Json to_json(const ClusterPrice& price, const Job& job) {
                .with("hybrid", hybrid_json(*price.hybrid))
                .with("dense_hybrid", hybrid_json(*price.dense_hybrid));
   }
+  if (analysis::has_boundary(job)) json = json.with("boundary_of_log", Json::boolean(true));
   if (price.timeline) json = json.with("run_seconds", price.timeline->at(job.log->summary.steps));
   return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : sim::not_applicable);
 }
@@ -229,6 +230,10 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
   if (job.schedule) out << "\nschedule: " << schedule_text(job);
   if (price.memory) out << "\nmemory of a GPU: " << memory_text(*price.memory);
   out << "\nbottleneck: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
+  if (analysis::has_boundary(job)) {
+    out << "boundary: all columns have the exchanges of the log; what a codec there saves, and the time that it takes, "
+           "are not counted\n";
+  }
   if (analysis::is_dense_adam(job)) return;
   out << "speed-up over dense adam: " << ratio_text(price.speedup);
   if (price.stages.size() > 1) {

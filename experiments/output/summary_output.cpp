@@ -52,6 +52,12 @@ Json to_json(const analysis::Summary& s, const std::string& status) {
                        {"accuracy", s.accuracy},
                        {"auc", s.auc},
                        {"boundary_bytes", s.boundary_bytes},
+                       {"boundary_loss", s.boundary_loss},
+                       {"boundary_auc", s.boundary_auc},
+                       {"boundary_sent_share", s.boundary_sent_share},
+                       {"boundary_forward_kept", s.boundary_forward_kept},
+                       {"boundary_backward_kept", s.boundary_backward_kept},
+                       {"boundary_gradient_cosine", s.boundary_gradient_cosine},
                        {"bytes_per_worker", s.bytes},
                        {"dense_step_bytes", s.dense_step_bytes},
                        {"compressed_step_bytes", s.compressed_step_bytes},
@@ -75,6 +81,11 @@ void print_summary(const analysis::Summary& s, std::ostream& out, const std::str
   table.add({"variance frozen after step", s.freeze_step > 0 ? std::to_string(s.freeze_step) : "never"});
   table.add({"sent per worker", bytes_text(s.bytes)});
   if (std::isfinite(s.boundary_bytes)) table.add({"  across the boundary", bytes_text(s.boundary_bytes)});
+  if (std::isfinite(s.boundary_gradient_cosine)) {
+    table.add({"boundary: kept of norm^2 forward, back; cosine", percent_text(s.boundary_forward_kept) + ", " +
+                                                                     percent_text(s.boundary_backward_kept) + "; " +
+                                                                     number(s.boundary_gradient_cosine, 3)});
+  }
   table.add({"  in a dense step", bytes_text(s.dense_step_bytes)});
   table.add({"  in a compressed step", bytes_text(s.compressed_step_bytes)});
   table.add({"volume of dense fp16, fp32 / volume sent", ratio_text(s.ratio_fp16) + ", " + ratio_text(s.ratio_fp32)});

@@ -53,7 +53,7 @@ ReplayLog::ReplayLog(const std::string& path, bool overwrite, const Origin& orig
 
 void ReplayLog::take(const sim::StepOutcome& outcome) {
   step_ = outcome.step;
-  const sim::RowsDue due = sim::rows_due(config_.log, outcome, config_.steps);
+  const sim::RowsDue due = sim::rows_due(config_.log, step_, outcome.probe.has_value(), config_.steps);
   if (!compact_) writer_.append(step_, outcome.report.traffic);
   codec_seconds_ += outcome.report.seconds.codec();
   sim::StepRows rows = sim::measure_rows(devices_, outcome, due);

@@ -47,10 +47,6 @@ TrainedRun run_and_log(const sim::PreparedRun& run, const std::string& path, sim
                        const Training& training, const std::string& name, const std::function<void()>& on_log_open) {
   const Watcher& watcher = training.watcher;
   const std::string& weights_out = training.output.weights_out;
-  if (!weights_out.empty() && sim::model_entry(run.config.model.name).input == sim::Input::bags) {
-    throw ConfigError("a file of weights would not hold the tables that workers own",
-                      "--weights-out, model " + run.config.model.name, "checkpoints hold them: --checkpoint.every");
-  }
   sim::VirtualCluster cluster = run.start();
   // Weights of an earlier run must not be mistaken for those of this one.
   const auto begin = [&] {
@@ -68,7 +64,8 @@ TrainedRun run_and_log(const sim::PreparedRun& run, const std::string& path, sim
   const bool complete = status == sim::RunStatus::finished || status == sim::RunStatus::stopped;
   if (complete && !weights_out.empty()) {
     const std::vector<float> weights = cluster.final_weights();
-    if (cluster.is_root()) sim::write_weights(weights_out, cluster.model().tensors(), weights);
+    sim::Model& model = *cluster.replicas().front().model;
+    if (cluster.is_root()) sim::write_weights(weights_out, model.all_tensors(), weights, model.owned_weights());
   }
   if (cluster.is_root()) compress_finished(trained.result, run.config, path);
   trained.shares = cluster.shares();

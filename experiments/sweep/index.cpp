@@ -1,5 +1,6 @@
 #include "experiments/sweep/index.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -56,8 +57,14 @@ std::vector<TableColumn> point_columns(const std::vector<Point>& points) {
   return columns;
 }
 
-/// Returns the columns of the results, times last.
-std::vector<TableColumn> result_columns(const std::vector<PointResult>& results) {
+/// Whether a point's model may have a boundary between workers.
+bool may_cross(const Point& point) {
+  const sim::ModelConfig& model = point.config.model;
+  return model.cut > 0 || sim::model_entry(model.name).input == sim::Input::bags;
+}
+
+/// Returns the columns of the results, times last. crosses: whether there are boundaries between workers.
+std::vector<TableColumn> result_columns(const std::vector<PointResult>& results, bool crosses) {
   Texts statuses;
   std::vector<Index> steps;
   for (const PointResult& result : results) {
@@ -69,19 +76,32 @@ std::vector<TableColumn> result_columns(const std::vector<PointResult>& results)
     for (const PointResult& result : results) values.push_back(result.*member);
     return values;
   };
-  return {
+  std::vector<TableColumn> columns = {
       {"status", "", "waiting, done, diverged, failed or timeout", statuses},
       {"last_step", "1", "last logged step", steps},
       {"train_loss", "1", "loss of the last logged step", numbers(&PointResult::train_loss)},
       {"eval_loss", "1", "loss of the last evaluation; NaN if the run diverged", numbers(&PointResult::eval_loss)},
       {"accuracy", "1", "accuracy of the last evaluation; NaN if the run diverged", numbers(&PointResult::accuracy)},
-      {"bytes_per_worker", "byte", "bytes sent by one worker over the run", numbers(&PointResult::bytes)},
-      {"wall_seconds", "s", "wall time of the steps", numbers(&PointResult::wall_seconds)}};
+      {"bytes_per_worker", "byte", "bytes sent by one worker over the run", numbers(&PointResult::bytes)}};
+  const auto add = [&](const char* name, const char* doc, double PointResult::*member) {
+    columns.push_back({name, "1", doc, numbers(member)});
+  };
+  if (crosses) {
+    add("auc", "AUC of the last evaluation; NaN if the run diverged", &PointResult::auc);
+    add("boundary_loss", "loss of the last evaluation through the boundary's codec", &PointResult::boundary_loss);
+    add("boundary_auc", "AUC of the last evaluation through the boundary's codec", &PointResult::boundary_auc);
+    for (const auto& [name, member] : kBoundaryMeans) {
+      add(name, "mean over the run of the column of /steps with this name", member);
+    }
+  }
+  columns.push_back({"wall_seconds", "s", "wall time of the steps", numbers(&PointResult::wall_seconds)});
+  return columns;
 }
 
 std::vector<TableColumn> all_columns(const std::vector<Point>& points, const std::vector<PointResult>& results) {
   std::vector<TableColumn> columns = point_columns(points);
-  for (TableColumn& column : result_columns(results)) columns.push_back(std::move(column));
+  for (TableColumn& column : result_columns(results, std::ranges::any_of(points, may_cross)))
+    columns.push_back(std::move(column));
   return columns;
 }
 

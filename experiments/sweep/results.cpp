@@ -48,6 +48,14 @@ double sent_bytes(const sim::LogReader& log, const std::vector<sim::EvaluationRo
   return netmodel::sent_bytes(exchanges).value;
 }
 
+/// Returns the mean of a column over the rows that have it; NaN if there are none.
+double mean_of(const sim::LogReader& log, const std::string& column) {
+  if (!sim::has(log.header(), sim::log_column(column))) return PointResult::kNone;
+  std::vector<double> values = log.column(column);
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 /// Returns the result of a closed log; its status is waiting if the run was stopped or failed.
 PointResult result_of(const sim::LogReader& log, const std::string& name) {
   PointResult result;
@@ -65,7 +73,11 @@ PointResult result_of(const sim::LogReader& log, const std::string& name) {
   if (result.status == PointStatus::done && !evaluations.empty()) {
     result.eval_loss = evaluations.back().loss;
     result.accuracy = evaluations.back().accuracy;
+    result.auc = evaluations.back().auc;
+    result.boundary_loss = evaluations.back().boundary_loss;
+    result.boundary_auc = evaluations.back().boundary_auc;
   }
+  for (const auto& [column, member] : kBoundaryMeans) result.*member = mean_of(log, "steps/" + std::string(column));
   result.bytes = sent_bytes(log, evaluations);
   result.wall_seconds = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   return result;

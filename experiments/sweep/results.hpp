@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "device/base/types.hpp"
 
@@ -25,7 +26,12 @@ struct PointResult {
   double train_loss = kNone;  ///< loss of the last logged step
   double eval_loss = kNone;   ///< loss of the last evaluation; NaN if the run diverged
   double accuracy = kNone;    ///< accuracy of the last evaluation; NaN if the run diverged
-  double bytes = kNone;       ///< bytes sent by one worker
+  double auc = kNone;         ///< AUC of the last evaluation; NaN if the run diverged, or there is none
+  /// Loss and AUC of the last evaluation through the boundary's codec, and means over the run of the columns of /steps
+  /// with these names; NaN as above.
+  double boundary_loss = kNone, boundary_auc = kNone, boundary_sent_share = kNone, boundary_forward_kept = kNone,
+         boundary_backward_kept = kNone, boundary_gradient_cosine = kNone;
+  double bytes = kNone;  ///< bytes sent by one worker
   double wall_seconds = kNone;
   std::string data_hash;
 
@@ -33,6 +39,13 @@ struct PointResult {
   /// Returns the last evaluation's loss, or else the last step's; infinite if the run is not done.
   double loss() const;
 };
+
+/// Columns of /steps of which a result has the mean.
+inline constexpr std::pair<const char*, double PointResult::*> kBoundaryMeans[] = {
+    {"boundary_sent_share", &PointResult::boundary_sent_share},
+    {"boundary_forward_kept", &PointResult::boundary_forward_kept},
+    {"boundary_backward_kept", &PointResult::boundary_backward_kept},
+    {"boundary_gradient_cosine", &PointResult::boundary_gradient_cosine}};
 
 /// The files of points in a folder: NAME.ini, NAME.h5, NAME.out, NAME.failed. They are read again if they may have
 /// changed, because another program may be writing them.

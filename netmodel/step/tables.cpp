@@ -15,9 +15,9 @@ double as_double(Index value) {
 
 [[noreturn]] void refuse(Index gpus, Index parts, const std::string& what, const std::string& option,
                          const std::string& hint) {
-  throw ConfigError("more GPUs than " + what,
-                    std::to_string(gpus) + " GPUs, " + std::to_string(parts) + " " + what + ", --step.tables " + option,
-                    hint);
+  throw ConfigError(
+      "more GPUs than " + what,
+      std::to_string(gpus) + " GPUs, " + std::to_string(parts) + " " + what + ", --tables.split " + option, hint);
 }
 
 /// Returns the number of parts of a GPU if the first parts mod GPUs get one more.
@@ -34,9 +34,9 @@ Index EmbeddingTables::total_rows() const {
 std::vector<TableShare> shares_of(const EmbeddingTables& tables, TableSplit split, Index gpus) {
   constexpr double number = sizeof(float);
   if (split == TableSplit::table_wise && gpus > tables.count)
-    refuse(gpus, tables.count, "tables", "table", "use --step.tables row or column, or fewer GPUs");
+    refuse(gpus, tables.count, "tables", "table", "use --tables.split row or column, or fewer GPUs");
   if (split == TableSplit::column_wise && gpus > tables.width)
-    refuse(gpus, tables.width, "columns", "column", "use --step.tables row, or fewer GPUs");
+    refuse(gpus, tables.width, "columns", "column", "use --tables.split row, or fewer GPUs");
   const double all_ids = as_double(tables.count) * tables.ids;
   std::vector<TableShare> shares;
   Index first = 0;  // table-wise: first table of the GPU

@@ -5,6 +5,7 @@
 #include "optim/optimizer.hpp"
 #include "sim/data/example_table.hpp"
 #include "sim/models/model.hpp"
+#include "sim/probe/boundary_probe.hpp"
 
 namespace onebit::sim {
 
@@ -25,6 +26,7 @@ struct Replica {
   device::Buffer<float> gradients;        ///< gradients, [workers of a group][parameters]
   device::Buffer<float> extra_gradients;  ///< gradients at the optimizer's extra point; empty if it has none
   std::optional<ExampleTable> examples;   ///< examples on the GPU, if the model reads them there
+  std::optional<BoundaryProbe> boundary_probe;  ///< only if something crosses through a codec and the log wants it
   Batch batch = {};
   Batch next = {};             ///< batch drawn ahead while the GPU was busy
   BatchPlace next_place = {};  ///< place of `next`; step 0 if no batch was drawn ahead

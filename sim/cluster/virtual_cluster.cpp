@@ -6,8 +6,8 @@
 
 #include "device/base/error.hpp"
 #include "device/launch/stopwatch.hpp"
-#include "sim/models/auc.hpp"
 #include "sim/run/run_header.hpp"
+#include "sim/run/step_rows.hpp"
 #include "sim/run/weights_file.hpp"
 
 namespace onebit::sim {
@@ -83,13 +83,15 @@ VirtualCluster::VirtualCluster(const RunConfig& config, const RunResources& reso
     probes_.emplace_back(config_, replica, data_, group_size(replica.shard, replica.model->parameters()));
   }
   const std::string& file = config_.model.init;
-  if (!file.empty()) check_weights(file, model().tensors());
+  if (!file.empty()) check_weights(file, model().all_tensors());
   if (resources.devices.front().plans()) return;
-  const std::vector<float> weights =
-      file.empty() ? model().initial_weights(config_.seed) : read_weights(file, model().tensors());
+  const std::vector<float> weights = file.empty()
+                                         ? model().initial_weights(config_.seed)
+                                         : read_weights(file, model().all_tensors(), {0, model().parameters()});
   for (Replica& replica : replicas_) {
     for (Index at = 0; at < replica.weights.size(); at += model().parameters()) replica.weights.upload(weights, at);
   }
+  if (!file.empty()) read_owned(file);
 }
 
 Replica VirtualCluster::make_replica(const device::Shard& shard, bool keeps_examples) const {
@@ -97,19 +99,22 @@ Replica VirtualCluster::make_replica(const device::Shard& shard, bool keeps_exam
   auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), optimizer_config(config_));
   const Index parameters = model->parameters();
   const Index rows = optimizer->local_weights() ? shard.own().count : 1;
-  const Index gradients = group_size(shard, parameters) * parameters;
+  const Index group = group_size(shard, parameters), gradients = group * parameters;
   const Index extra = optimizer->wants_extra_gradients() ? gradients : 0;
   std::optional<ExampleTable> examples;
   if (keeps_examples && shard.device.is_gpu() && !model->reads_host_features()) {
     examples = ExampleTable::of(shard.device, *data_);
   }
+  std::optional<BoundaryProbe> boundary;
+  if (crosses_boundary() && config_.log.workers_every > 0) boundary.emplace(shard, parameters, group);
   return {.shard = shard,
           .model = std::move(model),
           .optimizer = std::move(optimizer),
           .weights = device::Buffer<float>(shard.device, rows * parameters),
           .gradients = device::Buffer<float>(shard.device, gradients),
           .extra_gradients = device::Buffer<float>(shard.device, extra),
-          .examples = std::move(examples)};
+          .examples = std::move(examples),
+          .boundary_probe = std::move(boundary)};
 }
 
 /// Returns the number of workers of a device whose gradients are held at the same time. If the configuration leaves it
@@ -215,6 +220,7 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
     run_group(replica, {first, std::min(group, own.end() - first)}, outcome);
   }
   outcome.worker_losses = replica.shard.communicator->all_gather(outcome.worker_losses);
+  if (measures_boundary(replica)) outcome.boundary.emplace();
   outcome.report = replica.optimizer->finish(replica.weights);
   replica.optimizer->require_finite();
   if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(double{outcome.report.update_norm})) {
@@ -222,8 +228,16 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
                        "lower the learning rate or clip gradients");
   }
   device::Stopwatch watch(replica.shard.device);
-  replica.model->end_step({replica.shard, outcome.lr, schedule_.factor(step_), outcome.report.traffic});
+  BoundarySums* measured = outcome.boundary ? &*outcome.boundary : nullptr;
+  replica.model->end_step({replica.shard, outcome.lr, schedule_.factor(step_), outcome.report.traffic, measured});
   outcome.seconds.owned = watch.lap();
+  if (measured != nullptr) replica.boundary_probe->add(measured->gradients);
+}
+
+/// Whether the step measures what crosses between workers.
+bool VirtualCluster::measures_boundary(const Replica& replica) const {
+  const bool probed = !probes_.empty() && probes_.front().due(step_);
+  return replica.boundary_probe.has_value() && rows_due(config_.log, step_, probed, steps_).workers;
 }
 
 /// Samples each part in turn, runs its forward and backward pass, and passes the summed gradients to the optimizer.
@@ -232,19 +246,24 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
 void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
   const Index parameters = replica.model->parameters();
   const optim::Optimizer::Point extra = replica.optimizer->extra_point();
+  const bool measured = measures_boundary(replica);
   std::vector<GradientPass> passes;
   for (BatchPlace place{step_, group, 0}; place.part < config_.accumulation; ++place.part) {
     if (place.part > 0) draw_next(replica, place, outcome.seconds);
     device::Stopwatch watch(replica.shard.device);
     take_batch(replica, place);
     outcome.seconds.sample += watch.lap();
-    passes.push_back(run_part(replica, replica.weights_from(group.first), replica.gradients, place, outcome.seconds));
+    const Weights own = replica.weights_from(group.first);
+    if (measured) replica.batch.boundaries = AtBoundaries::measured;
+    passes.push_back(run_part(replica, own, replica.gradients, place, outcome.seconds));
+    if (measured) replica.boundary_probe->pass(*replica.model, own, replica.batch, rows_of(replica.gradients, place));
     if (extra.data == nullptr) continue;
     replica.batch.freeze_running_stats = true;
     const Weights weights{extra.data + (group.first - replica.shard.own().first) * extra.stride, extra.stride};
     run_part(replica, weights, replica.extra_gradients, place, outcome.seconds);
   }
   if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
+  if (measured) replica.boundary_probe->absorb(group, replica.gradients.data());
   replica.optimizer->absorb(group, replica.gradients.data(), parameters);
   draw_next(replica, following({step_, group, 0}, replica), outcome.seconds);
   const std::vector<double> losses = take_losses(replica, group, passes);
@@ -282,13 +301,17 @@ void VirtualCluster::draw_next(Replica& replica, const BatchPlace& next, Compute
   seconds.sample += idle.lap();
 }
 
+/// Rows for the gradients of one of config.accumulation parts.
+GradientRows VirtualCluster::rows_of(device::Buffer<float>& gradients, const BatchPlace& place) const {
+  const float share = 1.0f / static_cast<float>(config_.accumulation);
+  return {gradients.data(), model().parameters(), place.part > 0, share};
+}
+
 /// Computes the gradients of the batch that the replica holds, one of config.accumulation parts, and adds them to those
 /// of the earlier parts.
 GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
                                       const BatchPlace& place, ComputeSeconds& seconds) const {
-  const float share = 1.0f / static_cast<float>(config_.accumulation);
-  GradientPass pass = replica.model->gradients(weights, replica.batch,
-                                               {gradients.data(), replica.model->parameters(), place.part > 0, share});
+  GradientPass pass = replica.model->gradients(weights, replica.batch, rows_of(gradients, place));
   seconds.forward += pass.forward;
   seconds.backward += pass.backward;
   return pass;
@@ -311,64 +334,6 @@ std::vector<double> VirtualCluster::take_losses(const Replica& replica, Range gr
         "lower the learning rate or clip gradients");
   }
   return losses;
-}
-
-device::Buffer<float> VirtualCluster::mean_weights() {
-  device::Buffer<float> result;
-  on_each_device([&](const Replica& replica) {
-    device::Buffer<float> mean = replica.mean_weights();
-    if (replica.shard.rank() == 0) result = std::move(mean);
-  });
-  return result;
-}
-
-std::vector<float> VirtualCluster::final_weights() {
-  return optimizer().local_weights() ? mean_weights().to_host() : weights().to_host();
-}
-
-Evaluation VirtualCluster::evaluate(bool crosses_boundaries) {
-  device::Buffer<float> mean;
-  if (optimizer().local_weights()) mean = mean_weights();
-  Evaluation total;
-  on_each_device([&](const Replica& replica) {
-    std::vector<double> numbers;
-    if (replica.shard.rank() == 0) {
-      total =
-          evaluate_first({optimizer().local_weights() ? mean.data() : replica.weights.data(), 0}, crosses_boundaries);
-      numbers = {total.loss, static_cast<double>(total.correct), static_cast<double>(total.examples), total.auc};
-    }
-    numbers = replica.shard.communicator->all_gather(numbers);
-    if (&replica != &replicas_.front()) return;
-    total = {.loss = numbers[0],
-             .correct = static_cast<Index>(numbers[1]),
-             .examples = static_cast<Index>(numbers[2]),
-             .auc = numbers[3]};
-  });
-  return total;
-}
-
-/// Evaluates on the first device, about 256 labels at a time, so that a long context takes no more memory than in
-/// training.
-Evaluation VirtualCluster::evaluate_first(const Weights& weights, bool crosses_boundaries) {
-  const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);
-  const Index size = data_->size(config_.eval.split);
-  const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
-  const bool all = config_.eval.examples >= size;
-  Evaluation total;
-  Batch batch;
-  for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
-    const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
-    data_->read(config_.eval.split, start, std::min(block, size - start), batch);
-    batch.crosses_boundaries = crosses_boundaries;
-    const Evaluation part = replicas_.front().model->evaluate(weights, batch);
-    total.loss += part.loss;
-    total.correct += part.correct;
-    total.examples += part.examples;
-    total.scores.insert(total.scores.end(), part.scores.begin(), part.scores.end());
-    total.labels.insert(total.labels.end(), part.labels.begin(), part.labels.end());
-  }
-  total.auc = area_under_curve(total.scores, total.labels);
-  return total;
 }
 
 }  // namespace onebit::sim

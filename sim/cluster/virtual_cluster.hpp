@@ -30,7 +30,8 @@ struct StepOutcome {
   double loss = 0;                    ///< mean loss over workers, at the weights before the update
   std::vector<double> worker_losses;  ///< loss of each worker
   optim::StepReport report;
-  std::optional<ProbeRow> probe;  ///< row of the probe, if one was due
+  std::optional<ProbeRow> probe;         ///< row of the probe, if one was due
+  std::optional<BoundarySums> boundary;  ///< what crosses through a codec, if measured
   ComputeSeconds seconds;
 };
 
@@ -127,14 +128,17 @@ class VirtualCluster {
 
  private:
   Replica make_replica(const device::Shard& shard, bool keeps_examples) const;
+  void read_owned(const std::string& file);
   Evaluation evaluate_first(const Weights& weights, bool crosses_boundaries);
   Index group_size(const device::Shard& shard, Index parameters) const;
   void advance(Replica& replica, StepOutcome& outcome) const;
   void advance_probed(std::size_t device, StepOutcome& outcome);
+  bool measures_boundary(const Replica& replica) const;
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
   void take_batch(Replica& replica, const BatchPlace& place) const;
   BatchPlace following(const BatchPlace& place, const Replica& replica) const;
   void draw_next(Replica& replica, const BatchPlace& next, ComputeSeconds& seconds) const;
+  GradientRows rows_of(device::Buffer<float>& gradients, const BatchPlace& place) const;
   GradientPass run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
                         const BatchPlace& place, ComputeSeconds& seconds) const;
   std::vector<double> take_losses(const Replica& replica, Range group, const std::vector<GradientPass>& passes) const;

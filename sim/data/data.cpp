@@ -79,6 +79,7 @@ void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.workers = workers;
   out.batch = batch;
   out.targets = facts_.targets;
+  out.boundaries = AtBoundaries::usual;
   out.freeze_running_stats = false;
   out.on_device = nullptr;
   out.features.resize(out.with_features ? static_cast<std::size_t>(out.rows() * facts_.features) : 0);

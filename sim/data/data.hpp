@@ -24,6 +24,14 @@ struct DrawPlace {
   Index first_draw = 0;  ///< first draw of each worker, counted from the step's first
 };
 
+/// How activations and their gradients cross the boundaries between the workers that own parts of a model.
+enum class AtBoundaries {
+  usual,     ///< through the codec in training, uncompressed in evaluations
+  coded,     ///< through the codec
+  measured,  ///< through the codec; what crosses is measured
+  plain      ///< uncompressed
+};
+
 /// One batch for a range of workers. Rows are grouped by worker: row = (worker - first) * batch + b.
 struct Batch {
   Index workers = 0;
@@ -38,7 +46,7 @@ struct Batch {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> labels;  ///< labels [rows x targets] in [0, classes), or kNoLabel
   DrawPlace place;
-  bool crosses_boundaries = false;    ///< in evaluations: whether activations cross boundaries through their codecs
+  AtBoundaries boundaries = AtBoundaries::usual;
   bool freeze_running_stats = false;  ///< whether an extra pass must leave running statistics unchanged
 
   Index rows() const { return workers * batch; }

@@ -1,5 +1,6 @@
 #include "sim/layers/boundary.hpp"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -217,7 +218,8 @@ double Boundary::sent_values(const Pass& pass) const {
 
 void Boundary::forward(const Pass& pass, const float* input, float* output) {
   double bytes = 4 * elements_crossing(pass);
-  const bool encodes = codec_ != nullptr && (pass.training || pass.crosses_boundaries);
+  const bool asked = pass.training ? pass.boundaries != AtBoundaries::plain : pass.boundaries == AtBoundaries::coded;
+  const bool encodes = codec_ != nullptr && asked;
   if (encodes) {
     lay_out(pass);
     encode(pass, up_, input);
@@ -228,12 +230,16 @@ void Boundary::forward(const Pass& pass, const float* input, float* output) {
     for_each(pass.device, pass.examples() * inputs(), CopyKernel{input, output});
   }
   if (collects(pass)) up_.bytes += bytes;
+  measure(pass, up_, input, output);
+  if (!measures(pass) || !codec_->traits().sparse) return;
+  sent_ += sent_values(pass);
+  to_send_ += elements_crossing(pass);
 }
 
 void Boundary::backward(const Pass& pass, const float*, const float*, float* output_delta, float* input_delta) {
   const Index count = pass.examples() * inputs();
   double bytes = 0;
-  if (codec_ == nullptr || config_.backward == "dense") {
+  if (codec_ == nullptr || config_.backward == "dense" || pass.boundaries == AtBoundaries::plain) {
     for_each(pass.device, count, CopyKernel{output_delta, input_delta});
     bytes = 4 * elements_crossing(pass);
   } else if (config_.backward == "mask") {
@@ -245,6 +251,41 @@ void Boundary::backward(const Pass& pass, const float*, const float*, float* out
     bytes = collects(pass) ? encoded_bytes(pass, down_) : 0;
   }
   if (collects(pass)) down_.bytes += bytes;
+  if (!columns_.to_all || config_.backward != "dense") measure(pass, down_, output_delta, input_delta);
+}
+
+bool Boundary::measures(const Pass& pass) const {
+  return codec_ != nullptr && pass.boundaries == AtBoundaries::measured && collects(pass);
+}
+
+/// Adds up the squared norms of what should have crossed in one direction (the input), and of what did.
+void Boundary::measure(const Pass& pass, Way& way, const float* input, const float* output) const {
+  if (!measures(pass)) return;
+  const Index own = pass.batch * inputs();
+  const auto add = [&](const float* values, std::vector<double>& squares) {
+    squares.resize(static_cast<std::size_t>(workers_));
+    const CrossingSquareTerm term{crossings_.data(), values, own};
+    const std::vector<double> added = sums(pass.device, pass.workers, device::Chunks(own), term);
+    for (std::size_t w = 0; w < added.size(); ++w) {
+      squares[static_cast<std::size_t>(pass.place.first_worker) + w] += added[w];
+    }
+  };
+  add(input, way.whole);
+  add(output, way.crossed);
+}
+
+/// Returns the step's sums over all workers, in their order, and starts anew. Collective.
+BoundarySums::Way Boundary::measured(const device::Shard& shard, Way& way) const {
+  const Range own = shard.own();
+  const auto total = [&](std::vector<double>& squares) {
+    squares.resize(static_cast<std::size_t>(workers_));
+    const std::vector<double> all = shard.communicator->all_gather(std::span<const double>(squares).subspan(
+        static_cast<std::size_t>(own.first), static_cast<std::size_t>(own.count)));
+    squares.clear();
+    return std::accumulate(all.begin(), all.end(), 0.0);
+  };
+  const double whole = total(way.whole);
+  return {whole, total(way.crossed)};
 }
 
 void Boundary::visit_state(device::StateVisitor& visitor) {
@@ -283,13 +324,17 @@ void Boundary::append_to_all(double bytes, netmodel::TrafficList& traffic) const
 }
 
 void Boundary::end_step(const StepEnd& end) {
-  const std::vector<double> own = {up_.bytes, down_.bytes};
+  constexpr std::size_t kinds = 4;
+  const std::vector<double> own = {up_.bytes, down_.bytes, sent_, to_send_};
   const std::vector<double> all = end.shard.communicator->all_gather(own);
-  up_.bytes = down_.bytes = 0;
-  double up = 0, down = 0;
-  for (std::size_t i = 0; i < all.size(); i += 2) {
-    up += all[i];
-    down += all[i + 1];
+  up_.bytes = down_.bytes = sent_ = to_send_ = 0;
+  std::array<double, kinds> sums{};
+  for (std::size_t i = 0; i < all.size(); ++i) sums[i % kinds] += all[i];
+  const auto [up, down, sent, to_send] = sums;
+  if (end.measured != nullptr) {
+    end.measured->sent_share = sent / to_send;
+    end.measured->forward = measured(end.shard, up_);
+    end.measured->backward = measured(end.shard, down_);
   }
   if (columns_.to_all) {
     end.traffic.clear();

@@ -63,6 +63,8 @@ class Boundary final : public Layer {
     netmodel::Direction direction;
     device::Buffer<float> memory;  ///< numbers that the codec keeps for each worker, [workers][segments]
     double bytes = 0;              ///< bytes that crossed in this step
+    /// Squared norms by worker that receives, in measured passes: what should have crossed, and what did.
+    std::vector<double> whole = {}, crossed = {};
   };
 
   /// How the rows of a batch size are cut, and their payloads.
@@ -86,6 +88,9 @@ class Boundary final : public Layer {
   void grow_memory(const device::Device& device, Way& way);
   double encoded_bytes(const Pass& pass, const Way& way) const;
   double sent_values(const Pass& pass) const;
+  bool measures(const Pass& pass) const;
+  void measure(const Pass& pass, Way& way, const float* input, const float* output) const;
+  BoundarySums::Way measured(const device::Shard& shard, Way& way) const;
   void append(const Way& way, double bytes, netmodel::TrafficList& traffic) const;
   void append_to_all(double bytes, netmodel::TrafficList& traffic) const;
 
@@ -97,6 +102,7 @@ class Boundary final : public Layer {
   Way up_{device::Purpose::boundary_forward, netmodel::Direction::up, {}};
   Way down_{device::Purpose::boundary_backward, netmodel::Direction::down, {}};
   device::Buffer<SendingColumn> places_;
+  double sent_ = 0, to_send_ = 0;    ///< in measured passes: activations that the codec sent, and all that cross
   std::map<Index, Layout> layouts_;  ///< by batch size
   Layout* layout_ = nullptr;         ///< that of the last pass
   device::Buffer<float> rows_;       ///< packed rows, then their errors

@@ -106,4 +106,27 @@ struct SentTerm {
   }
 };
 
+/// Square of an element that crosses; 0 for one that stays with its worker.
+struct CrossingSquareTerm {
+  const Crossing* crossings;
+  const float* values;
+  Index own;  ///< elements of a worker
+  ONEBIT_HOST_DEVICE double operator()(Index worker, Index, Index i) const {
+    const Index at = worker * own + i;
+    const auto value = static_cast<double>(values[at]);
+    return crossings[at] == Crossing::own ? 0.0 : value * value;
+  }
+};
+
+/// Products of the gradients with and without a boundary's codec: of both, and of each with itself.
+struct AgreementTerm {
+  static constexpr Index kinds = 3;
+  const float* coded;
+  const float* plain;
+  ONEBIT_HOST_DEVICE double operator()(Index kind, Index, Index i) const {
+    const float a = kind == 2 ? plain[i] : coded[i], b = kind == 1 ? coded[i] : plain[i];
+    return static_cast<double>(a) * static_cast<double>(b);
+  }
+};
+
 }  // namespace onebit::sim

@@ -20,11 +20,11 @@ struct Pass {
   bool freeze_running_stats = false;     ///< whether running statistics stay unchanged
   /// Where the examples were drawn. Together with Pass::step it is the key of the dropout masks; place.step is -1.
   DrawPlace place = {};
-  bool crosses_boundaries = false;  ///< in evaluations: whether activations cross boundaries through their codecs
-  Index exchange_step = 0;          ///< the step number on the host, for layers whose passes are not replayed
-  const Index* step = nullptr;      ///< the step number, in device memory rather than in the Pass, so that launches
-                                    ///< recorded in one step can be replayed in the next
-  GradientRows gradients = {};      ///< rows for the gradients; only in backward passes
+  AtBoundaries boundaries = AtBoundaries::usual;
+  Index exchange_step = 0;      ///< the step number on the host, for layers whose passes are not replayed
+  const Index* step = nullptr;  ///< the step number, in device memory rather than in the Pass, so that launches
+                                ///< recorded in one step can be replayed in the next
+  GradientRows gradients = {};  ///< rows for the gradients; only in backward passes
 
   Index examples() const { return workers * batch; }
   bool shared_weights() const { return weights.stride == 0; }

@@ -24,7 +24,8 @@ void read_attributes(const h5::Object& object, LogHeader& header) {
   header.per_tensor = h5::exists(object, "tensors");
   header.probed = h5::exists(object, "probes");
   header.rounded = h5::exists(object, "probes") && h5::exists(object, "probes/feedback_rounding");
-  header.columns = h5::exists(object, "evaluations/auc")                  ? 3
+  header.columns = h5::exists(object, "steps/boundary_gradient_cosine")   ? 4
+                   : h5::exists(object, "evaluations/auc")                ? 3
                    : h5::exists(object, "steps/worker_mean_distance")     ? 2
                    : h5::exists(object, "steps/variance_ratio_corrected") ? 1
                                                                           : 0;

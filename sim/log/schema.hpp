@@ -23,8 +23,9 @@ inline constexpr Index log_format_version = 1;
 
 /// Generation of the newest columns. Generation 1 added variance_ratio_corrected; generation 2 added the denominators
 /// of tensors and worker_mean_distance; generation 3 added the AUC, the evaluations through boundaries, and
-/// worker_sent_share.
-inline constexpr Index columns_now = 3;
+/// worker_sent_share; generation 4 added what a boundary's codec sends and keeps, and what it does to
+/// gradients.
+inline constexpr Index columns_now = 4;
 
 /// Value of a floating-point column that does not apply to the run.
 inline constexpr double not_applicable = std::numeric_limits<double>::quiet_NaN();
@@ -75,6 +76,10 @@ struct StepRow {
   double server_codec_error = not_applicable;
   double worker_mean_distance = not_applicable;
   double worker_sent_share = not_applicable;
+  double boundary_sent_share = not_applicable;
+  double boundary_forward_kept = not_applicable;
+  double boundary_backward_kept = not_applicable;
+  double boundary_gradient_cosine = not_applicable;
   double sign_density = not_applicable;
   Index masked = 0;
   Index phase = 0;

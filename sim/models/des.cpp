@@ -39,9 +39,9 @@ void check_fields(const ModelConfig& config, const DataSource& data, Index width
                  "take more workers");
 }
 
-/// The sums over all fields, as every worker gets them.
+/// The sums over all fields, as every worker gets them. Sets `tables` to the layer with the rows.
 std::unique_ptr<Layer> make_sums(const device::Device& device, const ModelConfig& config, const DataSource& data,
-                                 Index factors, Index hidden, Parameters& parameters) {
+                                 Index factors, Index hidden, Parameters& parameters, EmbeddingBags*& tables) {
   const auto fields = std::ssize(data.tables());
   const Index columns = FieldSums::columns(factors, hidden);
   const EmbeddingBags::Shape rows{
@@ -52,7 +52,9 @@ std::unique_ptr<Layer> make_sums(const device::Device& device, const ModelConfig
                               .parts = config.workers,
                               .deviation = deviation_before(Activation::relu, fields * factors)};
   Layers layers;
-  layers.push_back(std::make_unique<EmbeddingBags>(device, rows, config.tables, config.seed));
+  auto bags = std::make_unique<EmbeddingBags>(device, rows, config.tables, config.seed);
+  tables = bags.get();
+  layers.push_back(std::move(bags));
   layers.push_back(std::make_unique<FieldSums>(parameters, "layer0", sums));
   layers.push_back(
       std::make_unique<Boundary>(SendingColumns::everyone(config.workers, columns), config.workers, config.boundary));
@@ -77,14 +79,15 @@ std::unique_ptr<Model> make_split(const device::Device& device, const ModelConfi
                                   Index factors, Index hidden) {
   check_fields(config, data, 1 + factors);
   Parameters parameters;
-  std::unique_ptr<Layer> sums = make_sums(device, config, data, factors, hidden, parameters);
+  EmbeddingBags* tables = nullptr;
+  std::unique_ptr<Layer> sums = make_sums(device, config, data, factors, hidden, parameters, tables);
   std::unique_ptr<Layer> deep = make_deep(config, hidden, parameters);
   const Linear::Shape shape{.inputs = data.feature_count(), .outputs = 1};
   auto dense = std::make_unique<Linear>(parameters, "dense", shape);
   Layers layers;
   layers.push_back(std::make_unique<Factorization>(factors, std::move(dense), std::move(sums), std::move(deep)));
   layers.push_back(std::make_unique<BinaryLogits>());
-  return make_network(device, std::move(parameters), std::move(layers));
+  return make_network(device, std::move(parameters), std::move(layers), 1, tables);
 }
 
 }  // namespace

@@ -39,8 +39,12 @@ std::unique_ptr<Layer> joined(Layers layers) {
 }
 
 /// The pooled embeddings, as they arrive at the workers that use them.
-std::unique_ptr<Layer> make_embeddings(const device::Device& device, const ModelConfig& config,
-                                       const DataSource& data) {
+struct Embeddings {
+  std::unique_ptr<Layer> layers;
+  EmbeddingBags* tables;  ///< one of the layers
+};
+
+Embeddings make_embeddings(const device::Device& device, const ModelConfig& config, const DataSource& data) {
   const TableSplit split = parse_table_split(config.tables.split);
   const auto tables = std::ssize(data.tables());
   if (split == TableSplit::column && config.tables.optimizer == "adagrad") {
@@ -59,10 +63,12 @@ std::unique_ptr<Layer> make_embeddings(const device::Device& device, const Model
                                    .workers = config.workers,
                                    .copies = split == TableSplit::column ? config.workers : 1};
   Layers layers;
-  layers.push_back(std::make_unique<EmbeddingBags>(device, shape, config.tables, config.seed));
+  auto bags = std::make_unique<EmbeddingBags>(device, shape, config.tables, config.seed);
+  EmbeddingBags* owned = bags.get();
+  layers.push_back(std::move(bags));
   layers.push_back(std::make_unique<Boundary>(std::move(columns), config.workers, config.boundary));
   if (parts > 1) layers.push_back(std::make_unique<SumParts>(parts, tables * config.tables.width));
-  return joined(std::move(layers));
+  return {joined(std::move(layers)), owned};
 }
 
 }  // namespace
@@ -80,15 +86,16 @@ std::unique_ptr<Model> make_dlrm(const device::Device& device, const ModelConfig
   widths.insert(widths.end(), config.bottom.begin(), config.bottom.end());
   widths.push_back(config.tables.width);
   add_layers("bottom", widths, false, parameters, bottom);
+  Embeddings embeddings = make_embeddings(device, config, data);
   layers.push_back(
       std::make_unique<Interaction>(config.interaction == "dot" ? Interaction::Kind::dot : Interaction::Kind::cat,
-                                    joined(std::move(bottom)), make_embeddings(device, config, data)));
+                                    joined(std::move(bottom)), std::move(embeddings.layers)));
   widths = {layers.back()->outputs()};
   widths.insert(widths.end(), config.top.begin(), config.top.end());
   widths.push_back(1);
   add_layers("top", widths, true, parameters, layers);
   layers.push_back(std::make_unique<BinaryLogits>());
-  return make_network(device, std::move(parameters), std::move(layers));
+  return make_network(device, std::move(parameters), std::move(layers), 1, embeddings.tables);
 }
 
 }  // namespace onebit::sim

@@ -60,9 +60,9 @@ std::unique_ptr<Layer> reads_images(const ImageShape& image, std::unique_ptr<Lay
 }
 
 std::unique_ptr<Model> make_network(const device::Device& device, Parameters parameters,
-                                    std::vector<std::unique_ptr<Layer>> layers, Index targets) {
+                                    std::vector<std::unique_ptr<Layer>> layers, Index targets, EmbeddingBags* tables) {
   return std::make_unique<Network>(device, std::move(parameters), std::make_unique<Sequential>(std::move(layers)),
-                                   targets);
+                                   targets, tables);
 }
 
 }  // namespace onebit::sim

@@ -61,12 +61,43 @@ struct GradientPass {
   device::Seconds backward = 0;
 };
 
+/// What a step measures at the boundaries between workers; gradients are those of the mean loss over all workers.
+struct BoundarySums {
+  /// Squared norms of what should have crossed in one direction, and of what did.
+  struct Way {
+    double whole = 0, crossed = 0;
+    double kept() const { return crossed / whole; }
+  };
+  /// Dot product of the gradients with and without the codec, and their squared norms.
+  struct Agreement {
+    double product = 0, coded = 0, plain = 0;
+  };
+  Way forward, backward;
+  double sent_share = std::numeric_limits<double>::quiet_NaN();  ///< of the activations; NaN: the codec is not sparse
+  Agreement gradients;
+  double cosine() const;
+};
+
+/// Rows of embedding tables that a step has read and updated.
+struct TouchedRows {
+  Index count = 0;
+  Index width = 0;  ///< numbers in a row
+  Index state = 0;  ///< numbers that the tables' optimizer keeps for a row
+
+  /// Bytes that a step must move at least: each row is read to pool it, its gradient is written and read, and the row
+  /// and its state are read and written.
+  double bytes() const { return 4.0 * static_cast<double>(count * (5 * width + 2 * state)); }
+  /// The part of these that the update takes, without pooling.
+  double update_bytes() const { return bytes() - 4.0 * static_cast<double>(count * width); }
+};
+
 /// A step that ends.
 struct StepEnd {
   const device::Shard& shard;
   double lr = 0;               ///< learning rate of the step
   double schedule_factor = 1;  ///< factor of the schedule, which `lr` includes
   netmodel::TrafficList& traffic;
+  BoundarySums* measured = nullptr;  ///< where to add what was measured at boundaries, if it was
 };
 
 class Model {
@@ -76,6 +107,16 @@ class Model {
   /// Name, size and shape of every tensor, in order of the flat parameter vector, without gaps.
   virtual const std::vector<compress::Tensor>& tensors() const = 0;
   Index parameters() const;
+
+  /// Tensors that workers own instead of sharing them, such as embedding tables. They are not among tensors(), and no
+  /// optimizer sees them.
+  virtual std::vector<compress::Tensor> owned_tensors() const { return {}; }
+  /// Their elements, one tensor after another; null if there are none.
+  virtual device::Buffer<float>* owned_weights() { return nullptr; }
+  /// Rows of them that the last step has changed; 0: none, or there are no such tensors.
+  virtual TouchedRows touched_rows() const { return {}; }
+  /// tensors(), then owned_tensors().
+  std::vector<compress::Tensor> all_tensors() const;
 
   /// Returns the initial weights, which depend on nothing but the seed.
   virtual std::vector<float> initial_weights(std::uint32_t seed) const = 0;

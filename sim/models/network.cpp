@@ -20,8 +20,17 @@ Index label_count(const Batch& batch, Index worker) {
 
 }  // namespace
 
-Network::Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets)
-    : device_(device), parameters_(std::move(parameters)), layers_(std::move(layers)), targets_(targets) {}
+Network::Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets,
+                 EmbeddingBags* tables)
+    : device_(device),
+      parameters_(std::move(parameters)),
+      layers_(std::move(layers)),
+      targets_(targets),
+      tables_(tables) {}
+
+std::vector<compress::Tensor> Network::owned_tensors() const {
+  return tables_ == nullptr ? std::vector<compress::Tensor>() : tables_->tensors();
+}
 
 void Network::visit_state(device::StateVisitor& visitor) {
   layers_->visit_state(visitor);
@@ -38,7 +47,7 @@ Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
           .tokens = tokens_.data(),
           .freeze_running_stats = batch.freeze_running_stats,
           .place = place,
-          .crosses_boundaries = batch.crosses_boundaries,
+          .boundaries = batch.boundaries,
           .exchange_step = batch.place.step,
           .step = step_.data()};
 }

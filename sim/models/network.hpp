@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "device/launch/graph_cache.hpp"
-#include "sim/layers/layer.hpp"
+#include "sim/layers/recommender/embedding_bags.hpp"
 
 namespace onebit::sim {
 
@@ -27,10 +27,15 @@ struct HalfPass {
 /// weight-gradient products are split by worker. A GPU replays a forward or backward pass that it has recorded before.
 class Network final : public Model {
  public:
-  /// Takes layers that end in targets x classes logits and have added their tensors to `parameters`.
-  Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets);
+  /// Takes layers that end in targets x classes logits and have added their tensors to `parameters`. tables: the one
+  /// among them that workers own; null if there is none.
+  Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets,
+          EmbeddingBags* tables);
 
   const std::vector<compress::Tensor>& tensors() const override { return parameters_.tensors(); }
+  std::vector<compress::Tensor> owned_tensors() const override;
+  device::Buffer<float>* owned_weights() override { return tables_ == nullptr ? nullptr : &tables_->weights(); }
+  TouchedRows touched_rows() const override { return tables_ == nullptr ? TouchedRows{} : tables_->touched_rows(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index examples) const override;
@@ -55,6 +60,7 @@ class Network final : public Model {
   Parameters parameters_;
   std::unique_ptr<Layer> layers_;
   Index targets_;
+  EmbeddingBags* tables_;
   device::Buffer<float> input_;
   device::Buffer<std::int32_t> tokens_;
   device::Buffer<float> logits_;          ///< logits, then their gradient, [examples x targets x classes]

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
@@ -176,6 +178,12 @@ void check_input(const ModelEntry& entry, const DataSource& data) {
 
 Index Model::parameters() const {
   return compress::total_size(tensors());
+}
+
+std::vector<compress::Tensor> Model::all_tensors() const {
+  std::vector<compress::Tensor> all = tensors();
+  std::ranges::move(owned_tensors(), std::back_inserter(all));
+  return all;
 }
 
 std::optional<Constants> Model::constants(const DataSource&) const {

@@ -150,6 +150,12 @@ StepRow measure_step(const MeasuredDevices& devices, const StepOutcome& outcome)
   row.variance_ratio_corrected = report.stability.corrected;
   row.masked = report.masked;
   row.phase = static_cast<Index>(report.phase);
+  if (outcome.boundary) {
+    row.boundary_sent_share = outcome.boundary->sent_share;
+    row.boundary_forward_kept = outcome.boundary->forward.kept();
+    row.boundary_backward_kept = outcome.boundary->backward.kept();
+    row.boundary_gradient_cosine = outcome.boundary->cosine();
+  }
   add_traffic(report.traffic, row);
   devices.on_each([&](const MeasuredDevice& device) {
     const optim::StateView state = device.optimizer.state();

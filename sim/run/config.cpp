@@ -32,10 +32,6 @@ void refuse_owned(const RunConfig& config) {
     throw ConfigError("this optimizer compares gradients at old weights, and old tables are not kept",
                       "optimizer " + config.optimizer.name + ", model " + model.name, "take another optimizer");
   }
-  if (!model.init.empty()) {
-    throw ConfigError("a file of weights does not hold the tables that workers own", "model.init, model " + model.name,
-                      "start from a checkpoint (--resume), or leave it out");
-  }
   if (config.probe.every > 0) {
     throw ConfigError("probes do not cover the tables that workers own", "probe.every, model " + model.name,
                       "leave it out");

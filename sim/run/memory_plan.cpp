@@ -35,7 +35,6 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
   run.optimizer.local.period = 2;
   run.probe.every = std::min<Index>(run.probe.every, 1);
   run.probe.curvature = std::min<Index>(run.probe.curvature, 2);
-  run.eval.examples = std::min<Index>(run.eval.examples, 512);
   return run;
 }
 
@@ -107,7 +106,8 @@ Rows device_rows(Replica& replica, bool renews) {
   const Index server_errors = state.exchange == nullptr ? 0 : bytes_of(&state.exchange->server_error());
   const Index layers = state_bytes(replica.shard, *replica.model);
   Rows rows = {{"weights", take_apart(memory, replica.weights)},
-               {"gradients", take_apart(memory, replica.gradients) + take_apart(memory, replica.extra_gradients)},
+               {"gradients", take_apart(memory, replica.gradients) + take_apart(memory, replica.extra_gradients) +
+                                 take_apart(memory, replica.boundary_probe)},
                {"activations", take_apart(memory, replica.model) - layers},
                {"tables and statistics", layers},
                {"examples", take_apart(memory, replica.examples)},

@@ -2,10 +2,9 @@
 
 namespace onebit::sim {
 
-RowsDue rows_due(const LogConfig& config, const StepOutcome& outcome, Index steps) {
-  const bool edge = outcome.step == 1 || outcome.step == steps;
-  const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || edge); };
-  const bool probed = outcome.probe.has_value();
+RowsDue rows_due(const LogConfig& config, Index step, bool probed, Index steps) {
+  const bool edge = step == 1 || step == steps;
+  const auto due = [&](Index every) { return every > 0 && (step % every == 0 || edge); };
   const bool workers = due(config.workers_every) || (config.workers_every > 0 && probed);
   return {due(config.every) || workers || probed, workers, due(config.tensors_every)};
 }

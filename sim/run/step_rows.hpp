@@ -13,8 +13,8 @@ struct RowsDue {
   bool step = false, workers = false, tensors = false;
 };
 
-/// steps: number of steps of the run.
-RowsDue rows_due(const LogConfig& config, const StepOutcome& outcome, Index steps);
+/// probed: whether the step is probed. steps: number of steps of the run.
+RowsDue rows_due(const LogConfig& config, Index step, bool probed, Index steps);
 
 /// Rows of /steps and /workers; none where they are not due.
 struct StepRows {

@@ -67,7 +67,7 @@ class Run {
   }
 
   void log_step(const StepOutcome& outcome) {
-    const RowsDue due = rows_due(config_.log, outcome, cluster_.steps());
+    const RowsDue due = rows_due(config_.log, outcome.step, outcome.probe.has_value(), cluster_.steps());
     append(outcome.step, outcome.report.traffic);
     state_.bytes += netmodel::sent_bytes(outcome.report.traffic).value;
     state_.compute_seconds += outcome.seconds.total();

@@ -96,13 +96,27 @@ void write_list(const h5::Object& file, const std::string& name, hid_t type, Ind
   h5::close(dataset);
 }
 
-void write_all(const h5::Object& file, std::span<const compress::Tensor> tensors, std::span<const float> weights) {
+void write_numbers(const h5::Object& file, std::span<const float> weights, const device::Buffer<float>* owned) {
+  const Index shared = std::ssize(weights), all = shared + (owned == nullptr ? 0 : owned->size());
+  h5::Object dataset = h5::create_array(file, "weights", H5T_NATIVE_FLOAT, all);
+  h5::write_rows(dataset, H5T_NATIVE_FLOAT, weights.data(), shared, 0);
+  std::vector<float> piece(static_cast<std::size_t>(std::min(kWeightsAtOnce, all - shared)));
+  for (Index at = 0; at < all - shared; at += std::ssize(piece)) {
+    piece.resize(static_cast<std::size_t>(std::min(kWeightsAtOnce, all - shared - at)));
+    owned->download(piece, at);
+    h5::write_rows(dataset, H5T_NATIVE_FLOAT, piece.data(), std::ssize(piece), shared + at);
+  }
+  h5::close(dataset);
+}
+
+void write_all(const h5::Object& file, std::span<const compress::Tensor> tensors, std::span<const float> weights,
+               const device::Buffer<float>* owned) {
   std::size_t longest = 1;
   for (const compress::Tensor& tensor : tensors) longest = std::max(longest, tensor.name.size());
   std::string names;
   for (const compress::Tensor& tensor : tensors) names.append(tensor.name).append(longest - tensor.name.size(), '\0');
   const auto count = static_cast<Index>(tensors.size());
-  write_list(file, "weights", H5T_NATIVE_FLOAT, static_cast<Index>(weights.size()), weights.data());
+  write_numbers(file, weights, owned);
   write_list(file, "tensor_sizes", H5T_NATIVE_INT64, count, compress::sizes_of(tensors).data());
   write_list(file, "tensor_names", h5::text_type(longest).get(), count, names.data());
 }
@@ -115,17 +129,24 @@ void check_weights(const std::string& path, std::span<const compress::Tensor> te
 }
 
 std::vector<float> read_weights(const std::string& path, std::span<const compress::Tensor> tensors) {
+  return read_weights(path, tensors, {0, compress::total_size(tensors)});
+}
+
+std::vector<float> read_weights(const std::string& path, std::span<const compress::Tensor> tensors, Range part) {
   const h5::Object file = open_weights(path);
   const h5::Object dataset = open_checked(file, tensors);
-  std::vector<float> weights(static_cast<std::size_t>(h5::extents(dataset)[0]));
-  h5::read_rows(dataset, H5T_NATIVE_FLOAT, weights, static_cast<Index>(weights.size()));
-  auto weight = weights.begin();
+  std::vector<float> weights(static_cast<std::size_t>(part.count));
+  h5::read_rows(dataset, H5T_NATIVE_FLOAT, weights, part.count, part.first);
+  const auto bad = std::ranges::find_if_not(weights, [](float weight) { return std::isfinite(weight); });
+  if (bad == weights.end()) return weights;
+  Index element = part.first + (bad - weights.begin());
   for (const compress::Tensor& tensor : tensors) {
-    for (Index i = 0; i < tensor.size; ++i) {
-      if (std::isfinite(*weight++)) continue;
-      throw ConfigError("a weight is not finite", path + ", tensor " + tensor.name + ", element " + std::to_string(i),
+    if (element < tensor.size) {
+      throw ConfigError("a weight is not finite",
+                        path + ", tensor " + tensor.name + ", element " + std::to_string(element),
                         "start from other weights");
     }
+    element -= tensor.size;
   }
   return weights;
 }
@@ -148,12 +169,13 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
   files::check_output(path, overwrite);
 }
 
-void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights) {
+void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights,
+                   const device::Buffer<float>* owned) {
   const std::string part = part_of(path);
   h5::Object file = create_part(part);
   file.where.kind = "weights";
   try {
-    write_all(file, tensors, weights);
+    write_all(file, tensors, weights, owned);
     h5::close_file(file);
   } catch (...) {
     remove_output(file);

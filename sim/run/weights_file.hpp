@@ -7,12 +7,18 @@
 #include <vector>
 
 #include "compress/layout/tensor.hpp"
+#include "device/memory/buffer.hpp"
 
 namespace onebit::sim {
 
 /// Reads the weights from a file, whose tensors must have the same names and sizes in the same order. Throws
 /// ConfigError naming the file and the first difference, or a weight that is not finite.
 std::vector<float> read_weights(const std::string& path, std::span<const compress::Tensor> tensors);
+/// Reads a part of the weights.
+std::vector<float> read_weights(const std::string& path, std::span<const compress::Tensor> tensors, Range part);
+
+/// Largest number of weights that are read or written at once, where a copy of all would be large.
+inline constexpr Index kWeightsAtOnce = Index{1} << 20;
 
 /// Checks the file as read_weights does, without reading the weights.
 void check_weights(const std::string& path, std::span<const compress::Tensor> tensors);
@@ -22,7 +28,9 @@ void check_weights(const std::string& path, std::span<const compress::Tensor> te
 /// log: empty if there is none.
 void check_weights_output(const std::string& path, const std::string& log, bool overwrite);
 
-/// Writes or replaces the file, either completely or not at all. Throws IoError, ConfigError.
-void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights);
+/// Writes or replaces the file, either completely or not at all. owned: the weights of the last tensors, if `weights`
+/// has only those of the tensors before. Throws IoError, ConfigError.
+void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights,
+                   const device::Buffer<float>* owned = nullptr);
 
 }  // namespace onebit::sim

@@ -360,6 +360,16 @@ TEST_CASE("sweep: an arm is tuned by the mean over its seeds, and a grid says wh
   CHECK(grids[1].at_edge);
 }
 
+TEST_CASE("sweep: the index of models with a boundary has AUC and what crosses") {
+  PointResult result = done(0.25);
+  result.auc = 0.75;
+  result.boundary_gradient_cosine = 0.5;
+  const std::string csv = index_csv(points({"--axis", "workers=2", "--model", "dlrm-nano"}), {result});
+  CHECK_THAT(csv, Contains(",bytes_per_worker,auc,boundary_loss,boundary_auc,boundary_sent_share,boundary_forward_kept,"
+                           "boundary_backward_kept,boundary_gradient_cosine,wall_seconds\n"));
+  CHECK_THAT(csv, Contains(",100,0.75,nan,nan,nan,nan,nan,0.5,0.5\n"));
+}
+
 TEST_CASE("sweep: the index has a row per point, times last, in text and in HDF5") {
   const Folder folder;
   const std::vector<Point> all =

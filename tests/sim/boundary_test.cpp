@@ -34,6 +34,7 @@ BoundaryConfig boundary(const std::string& codec, double k, const std::string& s
 struct Crossed {
   Floats output, input_delta;
   netmodel::TrafficList traffic;
+  BoundarySums sums;
 };
 
 Crossed cross(const std::string& backend, const SendingColumns& columns, const BoundaryConfig& config,
@@ -42,13 +43,19 @@ Crossed cross(const std::string& backend, const SendingColumns& columns, const B
   Boundary layer(columns, 2, config);
   device::Buffer<float> x = on(device, input), y(device, std::ssize(input)), dy = on(device, delta),
                         dx(device, std::ssize(input));
-  const Pass pass{.device = device, .weights = {}, .workers = 2, .batch = 2, .training = true, .exchange_step = 1};
+  const Pass pass{.device = device,
+                  .weights = {},
+                  .workers = 2,
+                  .batch = 2,
+                  .training = true,
+                  .boundaries = AtBoundaries::measured,
+                  .exchange_step = 1};
   layer.reserve(pass);
   layer.forward(pass, x.data(), y.data());
   layer.backward(pass, x.data(), y.data(), dy.data(), dx.data());
-  Crossed result{y.to_host(), dx.to_host(), {}};
+  Crossed result{y.to_host(), dx.to_host(), {}, {}};
   const device::Shard shard = device::whole(device, 2);
-  layer.end_step({shard, 0, 1, result.traffic});
+  layer.end_step({shard, 0, 1, result.traffic, &result.sums});
   return result;
 }
 
@@ -118,6 +125,29 @@ TEST_CASE("directions of a boundary can be compressed separately", "[sim][bounda
   crossed = cross("cpu", two_senders(), config, kInput, kDelta);
   REQUIRE(crossed.input_delta == Floats{1, 1, 0, 0, 2, 2, 2, 0, 0, 0, 3, 3, 4, 0, 4, 4});
   REQUIRE(payloads(crossed.traffic) == std::vector<Index>{10, 10});
+}
+
+TEST_CASE("a boundary measures how much of the squared norm crosses, leaving out what stays", "[sim][boundary]") {
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    BoundaryConfig config = boundary("top-k", 1);
+    config.backward = "mask";
+    // -8 of 3, -8, -7, 4 goes to worker 0, and 9 of 9, 1, -4, 5 to worker 1; the gradients of both return.
+    const Crossed crossed = cross(backend, two_senders(), config, kInput, kDelta);
+    REQUIRE(crossed.sums.forward.whole == 9 + 64 + 49 + 16 + 81 + 1 + 16 + 25);
+    REQUIRE(crossed.sums.forward.crossed == 64 + 81);
+    REQUIRE(crossed.sums.backward.whole == 2 * 1 + 2 * 4 + 2 * 9 + 2 * 16);
+    REQUIRE(crossed.sums.backward.crossed == 1 + 9);
+    REQUIRE(crossed.sums.sent_share == 0.25);
+  }
+  BoundaryConfig config = boundary("top-k", 1);
+  config.forward = "dense";
+  Crossed crossed = cross("cpu", two_senders(), config, kInput, kDelta);
+  REQUIRE(crossed.sums.forward.kept() == 1);
+  REQUIRE(crossed.sums.backward.kept() == (4.0 + 16) / (2 + 8 + 18 + 32));  // by the gradients' own largest values
+  crossed = cross("cpu", SendingColumns::everyone(2, 2), boundary("top-k", 1), kInput, kDelta);
+  REQUIRE(crossed.sums.forward.crossed < crossed.sums.forward.whole);
+  REQUIRE(crossed.sums.backward.whole == 0);  // nothing returns
 }
 
 TEST_CASE("zeros cost nothing at a boundary and lose nothing", "[sim][boundary]") {

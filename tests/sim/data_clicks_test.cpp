@@ -93,6 +93,28 @@ TEST_CASE("clicks: the numbers of rows are Kaggle's, one number, or a list") {
   CHECK(bag_tables(config, 1) == std::vector<BagTable>{{50, 1}, {7, 1}});
 }
 
+TEST_CASE("clicks: a rank is the first whose summed weight is above the point that is drawn") {
+  for (const double exponent : {0.0, 1.05, 3.0}) {
+    for (const Index rows : {1, 2, 7, 3000}) {
+      const ZipfRanks ranks(rows, exponent);
+      std::vector<double> sums;
+      for (Index rank = 0; rank < rows; ++rank) {
+        sums.push_back((rank > 0 ? sums.back() : 0.0) + std::pow(static_cast<double>(rank + 1), -exponent));
+      }
+      bool same = true;
+      for (Index draw = 0; draw < 2000; ++draw) {
+        const auto words = device::philox(device::RandomKey{}, {5, 0, draw});
+        const std::uint64_t bits = (static_cast<std::uint64_t>(words[0]) << 21) ^ (words[1] >> 11);
+        const double point = static_cast<double>(bits) * 0x1p-53 * sums.back();
+        const auto found = std::upper_bound(sums.begin(), sums.end() - 1, point);
+        same = same && ranks.draw({}, {5, 0, draw}) == found - sums.begin();
+      }
+      CAPTURE(exponent, rows);
+      CHECK(same);
+    }
+  }
+}
+
 TEST_CASE("clicks: frequencies of ids follow Zipf's law") {
   constexpr Index count = 40000;
   for (const double exponent : {0.0, 0.6, 1.05, 2.0}) {

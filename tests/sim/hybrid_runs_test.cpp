@@ -1,5 +1,10 @@
 // Whole runs of models of which workers own a part: the same bits everywhere, checkpoints, logs.
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
 #include "device/base/error.hpp"
+#include "sim/run/weights_file.hpp"
 #include "tests/sim/same_runs.hpp"
 #include "tests/sim/small_runs.hpp"
 
@@ -122,6 +127,96 @@ TEST_CASE("hybrid: evaluations have an AUC, with and without the boundary's code
     CHECK(row.boundary_loss != row.loss);
     CHECK(std::isfinite(row.boundary_auc));
   }
+}
+
+namespace {
+
+/// What one step of SGD with rate 1 changes: the gradient of the weights and the tables.
+std::vector<double> changes(RunConfig config, BoundarySums& boundary) {
+  config.optimizer.lr = config.model.tables.lr = 1;
+  VirtualCluster cluster(config);
+  const State before = state_of(cluster);
+  boundary = cluster.advance().boundary.value_or(BoundarySums{});
+  std::vector<double> result;
+  for (const auto& [name, bytes] : state_of(cluster)) {
+    if (name == "step") continue;
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+      float x = 0, y = 0;
+      std::memcpy(&x, before.at(name).data() + at, sizeof x);
+      std::memcpy(&y, bytes.data() + at, sizeof y);
+      result.push_back(static_cast<double>(x) - static_cast<double>(y));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("hybrid: the cosine is that of what the gradients with and without the codec do", "[hybrid]") {
+  for (const std::string split : {"table", "row", "column"}) {
+    CAPTURE(split);
+    RunConfig config = dlrm_config();
+    config.workers = 4;
+    config.accumulation = 2;
+    config.model.tables.split = split;
+    BoundarySums none, boundary;
+    const std::vector<double> plain = changes(config, none);
+    config.model.boundary.codec.name = "dct-mp";
+    config.model.boundary.codec.k = 0.1;
+    const std::vector<double> coded = changes(config, boundary);
+    const double product = std::inner_product(plain.begin(), plain.end(), coded.begin(), 0.0);
+    const double a = std::inner_product(plain.begin(), plain.end(), plain.begin(), 0.0);
+    const double b = std::inner_product(coded.begin(), coded.end(), coded.begin(), 0.0);
+    CHECK(boundary.cosine() == Approx(product / std::sqrt(a * b)).epsilon(1e-4));
+    CHECK(boundary.cosine() > 0.1);
+    CHECK(boundary.cosine() < 0.999);
+    CHECK(none.gradients.plain == 0);
+  }
+}
+
+TEST_CASE("hybrid: measures of the boundary are in the rows of /workers' steps, and change nothing", "[hybrid]") {
+  const Folder folder;
+  RunConfig config = hybrid_runs()[1];
+  config.log.workers_every = 3;
+  const Ended measured = run(config, folder / "measured.h5", Existing::refuse);
+  config.log.workers_every = 0;
+  const Ended other = run(config, folder / "other.h5", Existing::refuse);
+  CHECK(different(measured.state, other.state) == std::vector<std::string>{});
+  for (const StepRow& row : LogReader(folder / "measured.h5").steps()) {
+    const bool due = row.step % 3 == 0 || row.step == 1 || row.step == config.steps;
+    CAPTURE(row.step);
+    for (const double value : {row.boundary_sent_share, row.boundary_forward_kept, row.boundary_backward_kept,
+                               row.boundary_gradient_cosine}) {
+      CHECK(std::isnan(value) == !due);
+      if (due) CHECK((value > 0 && value < 1));
+    }
+  }
+  CHECK(std::isnan(LogReader(folder / "other.h5").steps().front().boundary_gradient_cosine));
+}
+
+TEST_CASE("hybrid: a run starts from the weights and tables of another, with any split and workers", "[hybrid]") {
+  const Folder folder;
+  RunConfig config = dlrm_config();
+  VirtualCluster first(config);
+  first.advance();
+  Model& model = *first.replicas().front().model;
+  const std::string path = folder / "weights.h5";
+  write_weights(path, model.all_tensors(), first.final_weights(), model.owned_weights());
+  config.model.init = path;
+  config.seed = 99;  // other initial weights and tables, if there were no file
+  config.device = "cpu:2";
+  config.workers = 4;
+  for (const std::string split : {"table", "row", "column"}) {
+    CAPTURE(split);
+    config.model.tables.split = split;
+    VirtualCluster next(config);
+    CHECK(next.final_weights() == first.final_weights());
+    for (const Replica& replica : next.replicas()) {
+      CHECK(replica.model->owned_weights()->to_host() == model.owned_weights()->to_host());
+    }
+  }
+  CHECK(model.all_tensors().size() == model.tensors().size() + 18);
+  CHECK(model.all_tensors().back() == compress::Tensor{"table18", 11 * 4, 11});
 }
 
 TEST_CASE("hybrid: a divergence of the tables is named", "[hybrid]") {

@@ -252,7 +252,7 @@ import h5py, numpy, onebit.logs
 log = onebit.logs.Log(sys.argv[1])
 assert log.status == 'finished' and log.header['host'] == 'h\u00f6st' and log.header['seed'] == 4294967295
 assert log.config == {'optimizer': 'onebit-adam', 'optimizer.lr': '1e-3'}
-assert len(log.steps) == 30 and (log.steps['loss'] == 1 / numpy.arange(1, 26)).all()
+assert len(log.steps) == 34 and (log.steps['loss'] == 1 / numpy.arange(1, 26)).all()
 assert numpy.isnan(log.steps['server_error_norm']).all()
 assert log.steps._group['variance_ratio'].attrs['lag'] == 10
 assert log.workers['loss'].tolist() == [[1, 2, 3], [4, 5, 6]] and log.workers['step'].tolist() == [0, 10]

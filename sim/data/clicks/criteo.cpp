@@ -172,6 +172,7 @@ std::unique_ptr<DataSource> make_criteo(const DataConfig& config) {
   facts.context = criteo_categories;
   facts.tables.assign(criteo_categories, {.rows = config.max_rows, .slots = 1});
   facts.classes = 2;
+  hash.add(&config.max_rows, sizeof config.max_rows);
   facts.hash = hash.hex();
   const auto values = static_cast<double>(read.labels.size() * (fields - 1));
   facts.provenance.push_back("criteo: " + describe(facts.tables) + "; " +

@@ -21,7 +21,7 @@ class ClickDraws {
   ClickDraws(Index features, std::vector<BagTable> tables, double zipf, double drift);
 
   /// Returns the bytes that the draws and a teacher take for each row of a table.
-  static constexpr Index kBytesPerRow = 32;
+  static constexpr Index kBytesPerRow = 36;
 
   const std::vector<BagTable>& tables() const { return tables_; }
   Index features() const { return static_cast<Index>(shapes_.size()); }

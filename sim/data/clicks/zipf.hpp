@@ -1,6 +1,7 @@
 #pragma once
 // Zipf's law: how often the ids of a table occur.
 
+#include <cstdint>
 #include <vector>
 
 #include "device/math/philox.hpp"
@@ -19,7 +20,8 @@ class ZipfRanks {
   Index draw(device::RandomKey key, device::RandomCounter counter) const;
 
  private:
-  std::vector<double> sums_;  // sum of the weights up to and including each rank
+  std::vector<double> sums_;          // sum of the weights up to and including each rank
+  std::vector<std::uint32_t> guide_;  // rank of the points 0, 1/rows, 2/rows, .. 1, between which to search
 };
 
 }  // namespace onebit::sim

@@ -35,6 +35,12 @@ class EmbeddingBags final : public Layer {
   /// range.
   EmbeddingBags(const device::Device& device, Shape shape, const TablesConfig& config, std::uint32_t seed);
 
+  /// The tables, one after another in weights(): table1, table2, ...
+  std::vector<compress::Tensor> tensors() const;
+  device::Buffer<float>& weights() { return weights_; }
+  /// Those of the last step.
+  TouchedRows touched_rows() const { return {std::ssize(lists_.rows), shape_.width, squares_.size() > 0 ? 1 : 0}; }
+
   bool replayable() const override { return false; }
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
@@ -50,10 +56,21 @@ class EmbeddingBags final : public Layer {
     Index workers = 0, batch = 0, first_worker = 0, first_draw = 0;
   };
 
+  /// Gradients of the step's passes.
+  struct Gradients {
+    std::deque<Part> parts;        ///< of this step's backward passes; the buffers are reused
+    std::size_t used = 0;          ///< number of parts that this step has filled
+    device::Buffer<float> deltas;  ///< of all workers, [worker][draw][columns]
+    device::Buffer<float> rows;    ///< [touched rows][width]
+  };
+
   void draw(std::uint32_t seed);
-  void place_parts(Index draws);
-  void exchange(const device::Shard& shard, Index draws);
-  void update(double lr, Index examples);
+  void place_parts(Gradients& gradients, Index draws);
+  void exchange(const device::Shard& shard, Index draws, bool measured);
+  Index list_rows(Index examples);
+  void add_up(Gradients& gradients, Index rows);
+  void update(double lr, Index rows);
+  BoundarySums::Agreement agreement(Index rows) const;
   void record(netmodel::TrafficList& traffic);
 
   device::Device device_;
@@ -64,14 +81,12 @@ class EmbeddingBags final : public Layer {
   device::Buffer<TablePlace> place_table_;
   device::Buffer<float> weights_;  ///< [rows][width]
   device::Buffer<float> squares_;  ///< Adagrad: sums of squares, [rows]; otherwise empty
-  std::deque<Part> parts_;         ///< of this step's backward passes; the buffers are reused
-  std::size_t used_ = 0;           ///< number of parts that this step has filled
-  device::Buffer<float> deltas_;   ///< of all workers, [worker][draw][columns]
+  Gradients gradients_;
+  Gradients plain_;  ///< those without the boundary's codec, in steps that measure them
   device::Buffer<std::int32_t> bags_;
   RowLists lists_;
   device::Buffer<TouchedRow> touched_;
   device::Buffer<std::int32_t> examples_;
-  device::Buffer<float> gradients_;  ///< [touched rows][width]
 };
 
 }  // namespace onebit::sim
