@@ -1,0 +1,41 @@
+"""The Python package of onebit, a laboratory for communication-compressed training.
+
+`load` reads logs and folders of logs, `run`, `compare`, `sweep`, `price`, `freeze`, `validate` and `report` call the
+program, `plot` draws. Nothing else is imported until it is used, so `import onebit` takes a few milliseconds.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onebit import plot as plot
+    from onebit._program import OnebitError as OnebitError, version as version
+    from onebit.commands import (compare as compare, freeze as freeze, price as price, report as report, run as run,
+                                 sweep as sweep, validate as validate)
+    from onebit.runs import Run as Run, Runs as Runs, load as load
+
+# Where each public name is defined; None: it is a module itself.
+_HOMES = {
+    **dict.fromkeys(("OnebitError", "version"), "_program"),
+    **dict.fromkeys(("Run", "Runs", "load"), "runs"),
+    **dict.fromkeys(("compare", "freeze", "price", "report", "run", "sweep", "validate"), "commands"),
+    **dict.fromkeys(("jax", "logs", "plot", "torch"), None),
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'onebit' has no attribute '{name}'")
+    home = _HOMES[name]
+    if home is None:
+        return importlib.import_module(f"onebit.{name}")
+    value = getattr(importlib.import_module(f"onebit.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
