@@ -1,0 +1,23 @@
+"""PyTorch: the codecs as a communication hook of DistributedDataParallel, and 1-bit Adam."""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onebit.torch._adam import OnebitAdam as OnebitAdam
+    from onebit.torch._hook import Hook as Hook, ddp_hook as ddp_hook
+
+_HOMES = {"Hook": "_hook", "OnebitAdam": "_adam", "ddp_hook": "_hook"}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'onebit.torch' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"onebit.torch.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
