@@ -1,0 +1,104 @@
+"""onebit.torch against the simulator: torch_test.py PROGRAM LIBRARY
+
+Processes that talk over gloo train small modules; their gradients are replayed by the program. Everything has to have
+the same bits. Skipped where torch or h5py is missing, unless ONEBIT_REQUIRE names torch."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(SOURCE / "python"), str(HERE)]
+try:
+    import h5py
+    import numpy as np
+    import torch.distributed
+    missing = "" if torch.distributed.is_gloo_available() else "torch has no gloo"
+except ImportError as error:
+    missing = f"no python3 with torch and h5py: {error}"
+if missing:
+    required = "torch" in os.environ.get("ONEBIT_REQUIRE", "").split(",")
+    print(f"{'ONEBIT_REQUIRE names torch, but' if required else 'ONEBIT-SKIPPED'}: {missing}")
+    sys.exit(1 if required else 0)
+
+import ddp_jobs
+
+PROGRAM, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:3])
+ENVIRONMENT = {**os.environ, "ONEBIT_CODECS": LIBRARY, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
+               "PYTHONPATH": f"{SOURCE / 'python'}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+class Ranks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def results(self, job, size):
+        """Runs a job in `size` processes. Returns what each of them saw."""
+        outs = [self.folder / f"{job}-{size}-{rank}.npz" for rank in range(size)]
+        processes = [subprocess.Popen([sys.executable, str(HERE / "ddp_jobs.py"), job, str(rank), str(size),
+                                       str(self.folder / f"{job}-{size}"), str(out)], env=ENVIRONMENT)
+                     for rank, out in enumerate(outs)]
+        try:
+            self.assertEqual([process.wait(timeout=120) for process in processes], [0] * size)
+        finally:
+            for process in processes:
+                process.kill()
+        return [np.load(out) for out in outs]
+
+    def onebit(self, *arguments):
+        return subprocess.run([PROGRAM, *map(str, arguments)], env=ENVIRONMENT, cwd=self.folder, check=True,
+                              capture_output=True, text=True).stdout
+
+    def replay(self, name, ranks, case, *options):
+        """Replays the gradients that the ranks recorded. Returns the parameters after each step, and the log."""
+        module = ddp_jobs.net()
+        shapes = [tuple(p.shape) for p in module.parameters()]
+        with h5py.File(self.folder / f"{name}.h5", "w") as trace:
+            trace["gradients"] = np.stack([rank[f"{case}/gradients"] for rank in ranks], axis=1)
+            trace["x0"] = ranks[0][f"{case}/x0"]
+            trace["tensor_sizes"] = np.array([int(np.prod(shape)) for shape in shapes])
+            trace["tensor_shapes"] = np.array([shape if len(shape) > 1 else (shape[0], 0) for shape in shapes])
+        self.onebit("replay", f"{name}.h5", *options, "-o", f"{name}-out.h5", "--log", f"{name}-log.h5", "--log.every", 1)
+        with h5py.File(self.folder / f"{name}-out.h5") as out:
+            return out["params"][:], h5py.File(self.folder / f"{name}-log.h5")
+
+    def require_traffic(self, ranks, case, log):
+        """What a rank counts is what the log counts; what all ranks together really sent is what the log says."""
+        steps = log["steps"]
+        for name, column in (("up", "bytes_up"), ("down", "bytes_down"), ("messages", "messages")):
+            np.testing.assert_array_equal(ranks[0][f"{case}/{name}"], steps[column][:], f"{case} {name}")
+        sent = sum(rank[f"{case}/sent"] for rank in ranks)
+        return sent, len(ranks) * (steps["bytes_up"][:] + steps["bytes_down"][:])
+
+
+class Hook(Ranks):
+    def check(self, size):
+        ranks = self.results("hooks", size)
+        for number, (case, (codec, feedback, options)) in enumerate(ddp_jobs.CASES.items()):
+            with self.subTest(case=case, ranks=size):
+                # A trace has no names of tensors.
+                dashes = [word for name, value in options.items()
+                          for word in (f"--{name}", str(value).replace("*bias", "tensor1,tensor3,tensor5"))]
+                params, log = self.replay(f"case{number}", ranks, case, "--optimizer", "ef-sgd", "--optimizer.lr",
+                                          repr(ddp_jobs.LR), "--codec", codec, "--feedback", feedback, *dashes)
+                for rank in ranks:
+                    np.testing.assert_array_equal(rank[f"{case}/params"].view(np.uint32), params.view(np.uint32))
+                self.assertGreater(np.abs(np.diff(params, axis=0)).max(), 0)
+                sent, logged = self.require_traffic(ranks, case, log)
+                print(f"{case}, {size} ranks: {sent.mean():.1f} bytes sent per step, {logged.mean():.1f} in the log")
+
+    def test_two_ranks_have_the_bits_of_the_simulator(self):
+        self.check(2)
+
+    def test_three_ranks_have_the_bits_of_the_simulator(self):
+        self.check(3)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
