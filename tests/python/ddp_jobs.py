@@ -56,7 +56,7 @@ def wrapped():
 
 
 def train_through(hook, state, rank, case):
-    """Trains with SGD through a hook. Returns the gradients before it, and the parameters and numbers after each step."""
+    """Trains with SGD through a hook. Returns the gradients before it, and parameters and numbers after each step."""
     model = wrapped()
     names = {p: i for i, p in enumerate(model.module.parameters())}
     local, buckets = [None] * len(names), []
@@ -111,14 +111,17 @@ def adam(rank, size):
     results = {}
     for case in ("through", "resumed"):
         model = wrapped()
-        make_optimizer = lambda: onebit.torch.OnebitAdam(model if case == "through" else model.module, steps=STEPS, **ADAM)
+        module = model if case == "through" else model.module
+
+        def make_optimizer():
+            return onebit.torch.OnebitAdam(module, steps=STEPS, **ADAM)
+
         optimizer = make_optimizer()
-        rows = {"x0": flat(model.module.parameters()), "gradients": [], "params": [], "losses": [], "up": [], "down": [],
-                "messages": [], "sent": [], "phases": [], "events": []}
+        lists = ("gradients", "params", "losses", "up", "down", "messages", "sent", "phases", "events")
+        rows = {"x0": flat(model.module.parameters()), **{name: [] for name in lists}}
         for step in range(1, STEPS + 1):
             inputs, labels = examples(Batch(step, rank))
             optimizer.zero_grad()
-            module = model if case == "through" else model.module
             loss = torch.nn.functional.cross_entropy(module(inputs), labels)
             loss.backward()
             rows["gradients"].append(flat(p.grad for p in model.module.parameters()))
@@ -151,8 +154,8 @@ def power_sgd(rank, size):
         state, hook = onebit.torch.ddp_hook(model, "power-sgd", options={"codec.rank": 2})
         if name == "theirs":
             start = state.state_dict()["items"]["right_factors"]
-            state, hook = theirs.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2), theirs.powerSGD_hook
-            state.maybe_increase_iter = lambda bucket: setattr(state, "iter", state.iter + bucket.is_last())
+            state = theirs.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2)
+            hook = theirs.powerSGD_hook
             state.iter = 2  # compress from the first step
             state.p_memory_dict[0], state.q_memory_dict[0] = torch.zeros(24 * 2), start.clone()
         model.register_comm_hook(state, hook)

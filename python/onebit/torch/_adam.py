@@ -25,8 +25,8 @@ class OnebitAdam(torch.optim.Optimizer):
     module: a DistributedDataParallel, whose gradients stay local from now on (this registers a communication hook), or
     a module whose ranks start with equal parameters. steps: steps of the whole run, which `freeze` needs: fraction:F of
     the run, fixed:K (after K steps), auto, published or never. The default, fraction:0.7 with a floor of the variance,
-    is what the laboratory recommends (docs/freeze.md). warmup: steps of learning-rate warm-up. options: further options by
-    the program's names, such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}.
+    is what the laboratory recommends (docs/freeze.md). warmup: steps of learning-rate warm-up. options: further options
+    by the program's names, such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}.
 
     All parameters form one group. Learning-rate schedulers of torch work as usual.
     """
@@ -53,7 +53,7 @@ class OnebitAdam(torch.optim.Optimizer):
 
     @property
     def report(self) -> Report:
-        """What this rank sent in the last step, by the rules of a log's columns; its phase; events such as the freeze."""
+        """What this rank sent in the last step, by the rules of a log's columns; the step's phase; its events."""
         return self._worker.report
 
     @property

@@ -38,6 +38,11 @@ def _named_parameters(module: torch.nn.Module) -> Dict[str, Tensor]:
     return named
 
 
+def _described(name: str, parameter: Tensor) -> Tuple[str, int, int]:
+    """Name, elements and rows: a tensor of two or more dimensions is a matrix, any other a vector."""
+    return name, parameter.numel(), parameter.shape[0] if parameter.dim() > 1 and parameter.numel() > 0 else 1
+
+
 class Worker:
     """What the hook and the optimizer share: flat vectors of the module's size, the library's worker, its state."""
 
@@ -47,15 +52,16 @@ class Worker:
             raise OnebitError("there are no processes to exchange with", "torch.distributed",
                               "call torch.distributed.init_process_group('gloo') first")
         if dist.get_backend(group) != "gloo":
-            raise OnebitError("the codecs exchange over gloo only", f"the group's backend is {dist.get_backend(group)}",
+            raise OnebitError("the codecs exchange over gloo only", f"the backend is {dist.get_backend(group)}",
                               "pass group=torch.distributed.new_group(backend='gloo')")
         self.group, self.rank, self.size = group, dist.get_rank(group), dist.get_world_size(group)
         self.named = _named_parameters(module)
         self.step, self.sent_bytes, self.report = 0, 0, Report(0, 0, 0, "", [])
         self._facts = {"kind": kind, "rank": self.rank, "size": self.size,
                        "options": {name: value for name, value in options.items() if value is not None},
-                       "tensors": [(name, p.numel(), p.shape[0] if p.dim() > 1 else 1) for name, p in self.named.items()]}
-        self._threads, self._steps, self._warmup = torch.get_num_threads() if threads is None else threads, steps, warmup
+                       "tensors": [_described(name, p) for name, p in self.named.items()]}
+        self._threads = torch.get_num_threads() if threads is None else threads
+        self._steps, self._warmup = steps, warmup
         self._library = self._make()
 
     def _make(self) -> _library.Worker:
@@ -89,15 +95,16 @@ class Worker:
         self.sent_bytes = 0
 
     def state_dict(self) -> Dict[str, Any]:
-        items = {name: torch.from_numpy(values) if values.dtype != np.uint16 else torch.from_numpy(values.view(np.int16))
+        items = {name: values.view(np.int16) if values.dtype == np.uint16 else values  # torch has no uint16
                  for name, values in self._library.save().items()}
-        return {**self._facts, "step": self.step, "items": items}
+        return {**self._facts, "step": self.step, "items": {name: torch.from_numpy(item) for name, item in items.items()}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         _require_same(self._facts, state)
         self._library = self._make()
-        self._library.load({name: values.numpy().view(np.uint16) if values.dtype == torch.int16 else values.numpy()
-                            for name, values in state["items"].items()})
+        items = {name: item.numpy() for name, item in state["items"].items()}
+        self._library.load({name: values.view(np.uint16) if values.dtype == np.int16 else values
+                            for name, values in items.items()})
         self.step = state["step"]
 
 
@@ -105,7 +112,8 @@ def _require_same(own: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
     """Refuses a state that belongs to another rank, module or configuration."""
     for name in own:
         if name not in saved:
-            raise OnebitError("this is no state of the codecs", f"'{name}' is missing", "load what state_dict() returned")
+            raise OnebitError("this is no state of the codecs", f"'{name}' is missing",
+                              "load what state_dict() returned")
         if own[name] != saved[name]:
             raise OnebitError("the state does not fit", f"{name}: saved {saved[name]}, now {own[name]}",
                               "every rank loads what it saved, with the same module and options")
