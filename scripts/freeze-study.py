@@ -27,8 +27,8 @@ import time
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "docs"))
-import onebit_log  # noqa: E402
+sys.path.insert(0, str(ROOT / "python"))
+import onebit.logs  # noqa: E402
 
 SHARES = (0.04, 0.1, 0.2, 0.35, 0.5, 0.7)
 MARGIN = 0.02
@@ -106,7 +106,7 @@ class Dense:
     """The quantities of a seed's dense run that criteria use."""
 
     def __init__(self, path):
-        log = onebit_log.Log(path)
+        log = onebit.logs.Log(path)
         steps, tensors, probes = log.steps, log.tensors, log.probes
         self.beta2 = float(log.config["optimizer.beta2"])
         self.warmup = int(log.config["schedule.warmup"])

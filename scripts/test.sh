@@ -82,7 +82,7 @@ check_format() {
 
 check_shell() {
   if command -v shellcheck >/dev/null; then
-    check shellcheck shellcheck -x scripts/*.sh tests/*.sh .ci/run
+    check shellcheck shellcheck -x scripts/*.sh tests/*.sh tests/python/*.sh .ci/run
   else
     skip shellcheck "not installed"
   fi

@@ -39,6 +39,7 @@ struct OwnOption {
   bool is_flag = false;
   std::string replaces = {}, twice = {}, alias = {}, group = {};  ///< same as in Option
   std::function<std::vector<std::string>()> words = {};           ///< same as in Option
+  ValueKind kind = ValueKind::text;
 };
 
 /// A command line as text, parsed and sorted.
@@ -75,7 +76,7 @@ std::vector<OwnOption> own_options(const std::vector<Option<Options>>& rows) {
   std::vector<OwnOption> own;
   for (const Option<Options>& row : rows)
     own.push_back({row.name, row.help, row.is_flag ? "" : row.get(defaults), row.is_flag, row.replaces, row.twice,
-                   row.alias, row.group, row.words});
+                   row.alias, row.group, row.words, row.kind});
   return own;
 }
 

@@ -8,6 +8,8 @@
 
 #include "device/base/text.hpp"
 #include "experiments/cli/option_table.hpp"
+#include "experiments/output/output.hpp"
+#include "sim/run/deciding_options.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -102,6 +104,19 @@ void write_branches(const std::map<std::string, std::string>& entries, const std
   for (const auto& [name, words] : entries) out << "    " << name << ") " << before << words << after << " ;;\n";
 }
 
+Json to_json(const OwnOption& option) {
+  constexpr const char* kinds[] = {"text", "integer", "real", "boolean", "texts", "integers", "repeated"};
+  const std::vector<std::string> words = option.words ? option.words() : std::vector<std::string>();
+  return Json::object({{"name", option.name},
+                       {"short", option.alias},
+                       {"kind", kinds[static_cast<std::size_t>(option.kind)]},
+                       {"flag", Json::boolean(option.is_flag)},
+                       {"default", option.value},
+                       {"decides_results", Json::boolean(sim::decides_results(option.name))},
+                       {"doc", option.help},
+                       {"words", Json::array({words.begin(), words.end()})}});
+}
+
 }  // namespace
 
 std::string bash_completion(std::span<const Command> all) {
@@ -166,6 +181,16 @@ std::string zsh_completion(std::span<const Command> all) {
       << "}\n"
       << "if [[ ${funcstack[1]} == _onebit ]]; then\n  _onebit \"$@\"\nelse\n  compdef _onebit onebit\nfi\n";
   return out.str();
+}
+
+std::string json_completion(std::span<const Command> all) {
+  std::vector<std::pair<std::string, Json>> commands;
+  for (const Command& command : all) {
+    std::vector<Json> options;
+    for (const OwnOption& option : options_of(command)) options.push_back(to_json(option));
+    commands.emplace_back(command.name, Json::array(options));
+  }
+  return Json::object(commands).text() + "\n";
 }
 
 }  // namespace onebit::experiments

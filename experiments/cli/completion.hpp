@@ -1,5 +1,5 @@
 #pragma once
-// Completion scripts for shells, made from the tables of options.
+// Completion scripts for shells, made from the tables of options, and these tables themselves.
 
 #include <span>
 #include <string>
@@ -15,5 +15,8 @@ std::string bash_completion(std::span<const Command> all);
 /// Returns the same for zsh, which also shows what commands and options are for. It can be sourced, and is a function
 /// to be loaded if it is in the search path as _onebit.
 std::string zsh_completion(std::span<const Command> all);
+
+/// Returns a JSON object with the options of every command, for other programs.
+std::string json_completion(std::span<const Command> all);
 
 }  // namespace onebit::experiments

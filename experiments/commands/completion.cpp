@@ -11,15 +11,15 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr const char* kShells = "bash|zsh";
+constexpr const char* kShells = "bash|zsh|json";
 
 int print_completion(const CommandInput& input) {
-  const std::map<std::string, std::string (*)(std::span<const Command>)> shells = {{"bash", bash_completion},
-                                                                                   {"zsh", zsh_completion}};
+  const std::map<std::string, std::string (*)(std::span<const Command>)> shells = {
+      {"bash", bash_completion}, {"zsh", zsh_completion}, {"json", json_completion}};
   const std::string shell = input.arguments.size() == 1 ? input.arguments.front() : "";
   if (!shells.contains(shell))
     throw ConfigError("unknown or missing shell", shell.empty() ? "completion" : "completion " + shell,
-                      "onebit completion bash, or zsh");
+                      "onebit completion bash, zsh, or json for programs");
   std::cout << shells.at(shell)(commands());
   return kExitDone;
 }
@@ -30,7 +30,7 @@ Command completion_command() {
   return make_command(
       {.name = "completion",
        .usage = kShells,
-       .doc = "print a script that completes commands, options and names in a shell",
+       .doc = "print a script that completes commands, options and names in a shell, or the table behind it as JSON",
        .help = {.examples = {"source <(onebit completion bash)", "onebit completion zsh > ~/.zsh/functions/_onebit"},
                 .arguments = [] { return split(kShells, '|'); }}},
       std::vector<Option<CommandInput>>(), print_completion);

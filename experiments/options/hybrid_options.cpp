@@ -6,11 +6,12 @@ namespace onebit::experiments {
 namespace {
 
 RunOption capacity_option() {
-  return {"tables.capacity", "bytes of tables that a worker can hold, e.g. 40GB; 0: no limit",
-          [](sim::RunConfig& config, const std::string& text) {
-            config.model.tables.capacity = parse_bytes("tables.capacity", text);
-          },
-          [](const sim::RunConfig& config) { return std::to_string(config.model.tables.capacity); }};
+  return holding<sim::RunConfig>(
+      ValueKind::integer, {"tables.capacity", "bytes of tables that a worker can hold, e.g. 40GB; 0: no limit",
+                           [](sim::RunConfig& config, const std::string& text) {
+                             config.model.tables.capacity = parse_bytes("tables.capacity", text);
+                           },
+                           [](const sim::RunConfig& config) { return std::to_string(config.model.tables.capacity); }});
 }
 
 std::vector<std::string> boundary_codecs() {

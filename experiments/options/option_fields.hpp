@@ -42,14 +42,28 @@ std::string to_text(bool value);
 std::string to_text(const std::string& value);
 std::string to_text(const std::optional<double>& value);
 
+template <class Value>
+constexpr ValueKind kind_of() {
+  if (std::is_same_v<Value, bool>) return ValueKind::boolean;
+  if (std::is_same_v<Value, Index>) return ValueKind::integer;
+  return std::is_same_v<Value, std::string> ? ValueKind::text : ValueKind::real;
+}
+
+/// Returns the row with the kind of its value.
+template <class Config>
+Option<Config> holding(ValueKind kind, Option<Config> row) {
+  row.kind = kind;
+  return row;
+}
+
 /// Returns the row of an option that sets a field of the configuration.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> field(const std::string& name, const std::string& help, Place place) {
   Option<Config> row{name, help,
                      [name, place](Config& config, const std::string& text) { parse_into(name, text, place(config)); },
                      [place](const Config& config) { return to_text(place(const_cast<Config&>(config))); }};
-  if (std::is_same_v<std::remove_cvref_t<decltype(place(std::declval<Config&>()))>, bool>)
-    row.words = [] { return std::vector<std::string>{"true", "false"}; };
+  row.kind = kind_of<std::remove_cvref_t<decltype(place(std::declval<Config&>()))>>();
+  if (row.kind == ValueKind::boolean) row.words = [] { return std::vector<std::string>{"true", "false"}; };
   return row;
 }
 
@@ -95,12 +109,11 @@ Option<Config> flag(const std::string& name, const std::string& help, Place plac
 template <class Config, class Place>
 Option<Config> repeated(const std::string& name, const std::string& help, Place place,
                         const std::string& replaces = {}) {
-  return {name,
-          help + "; repeatable",
-          [place](Config& config, const std::string& text) { place(config).push_back(text); },
-          [](const Config&) { return std::string(); },
-          false,
-          replaces};
+  Option<Config> row{name, help + "; repeatable",
+                     [place](Config& config, const std::string& text) { place(config).push_back(text); },
+                     [](const Config&) { return std::string(); }};
+  row.replaces = replaces;
+  return holding(ValueKind::repeated, row);
 }
 
 /// Returns the row of an option that takes one of a few words.
@@ -142,25 +155,29 @@ Option<Config> word(const std::string& name, const std::string& help, Place plac
 template <class Config, class Place>
 Option<Config> quantity(const std::string& name, const std::string& help, Place place,
                         double (*parse)(const std::string&, const std::string&)) {
-  return {name, help,
-          [name, place, parse](Config& config, const std::string& text) { place(config).value = parse(name, text); },
-          [place](const Config& config) { return to_text(place(const_cast<Config&>(config)).value); }};
+  return holding<Config>(
+      ValueKind::real,
+      {name, help,
+       [name, place, parse](Config& config, const std::string& text) { place(config).value = parse(name, text); },
+       [place](const Config& config) { return to_text(place(const_cast<Config&>(config)).value); }});
 }
 
 /// Returns the row of a whole number from low to high.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> between(const std::string& name, const std::string& help, Index low, Index high, Place place) {
-  return {name, help,
-          [name, low, high, place](Config& config, const std::string& text) {
-            const Index value = parse_integer(name, text);
-            if (value < low || value > high) {
-              throw ConfigError("option out of range", name + " " + text,
-                                "from " + std::to_string(low) + " to " + std::to_string(high));
-            }
-            auto& field = place(config);
-            field = static_cast<std::remove_reference_t<decltype(field)>>(value);
-          },
-          [place](const Config& config) { return std::to_string(place(const_cast<Config&>(config))); }};
+  return holding<Config>(
+      ValueKind::integer,
+      {name, help,
+       [name, low, high, place](Config& config, const std::string& text) {
+         const Index value = parse_integer(name, text);
+         if (value < low || value > high) {
+           throw ConfigError("option out of range", name + " " + text,
+                             "from " + std::to_string(low) + " to " + std::to_string(high));
+         }
+         auto& field = place(config);
+         field = static_cast<std::remove_reference_t<decltype(field)>>(value);
+       },
+       [place](const Config& config) { return std::to_string(place(const_cast<Config&>(config))); }});
 }
 
 /// Returns the row of a whole number from 0 to high, for a field that is narrower than Index.
@@ -172,29 +189,32 @@ Option<Config> bounded(const std::string& name, const std::string& help, Index h
 /// Returns the row of a list of strings separated by commas. items: what they are, for error messages.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> list(const std::string& name, const std::string& help, const std::string& items, Place place) {
-  return {name, help,
-          [name, items, place](Config& config, const std::string& text) {
-            place(config) = split(text, ',');
-            for (const std::string& item : place(config)) {
-              if (item.empty()) malformed(name, text, items + " separated by single commas");
-            }
-          },
-          [place](const Config& config) { return join(place(const_cast<Config&>(config)), ","); }};
+  return holding<Config>(ValueKind::texts,
+                         {name, help,
+                          [name, items, place](Config& config, const std::string& text) {
+                            place(config) = split(text, ',');
+                            for (const std::string& item : place(config)) {
+                              if (item.empty()) malformed(name, text, items + " separated by single commas");
+                            }
+                          },
+                          [place](const Config& config) { return join(place(const_cast<Config&>(config)), ","); }});
 }
 
 /// Returns the row of a list of whole numbers separated by commas.
 template <class Config, class Place>
 Option<Config> integers(const std::string& name, const std::string& help, Place place) {
-  return {name, help,
-          [name, place](Config& config, const std::string& text) {
-            place(config).clear();
-            for (const std::string& item : split(text, ',')) place(config).push_back(parse_integer(name, item));
-          },
-          [place](const Config& config) {
-            std::vector<std::string> items;
-            for (const Index value : place(const_cast<Config&>(config))) items.push_back(std::to_string(value));
-            return join(items, ",");
-          }};
+  return holding<Config>(ValueKind::integers, {name, help,
+                                               [name, place](Config& config, const std::string& text) {
+                                                 place(config).clear();
+                                                 for (const std::string& item : split(text, ','))
+                                                   place(config).push_back(parse_integer(name, item));
+                                               },
+                                               [place](const Config& config) {
+                                                 std::vector<std::string> items;
+                                                 for (const Index value : place(const_cast<Config&>(config)))
+                                                   items.push_back(std::to_string(value));
+                                                 return join(items, ",");
+                                               }});
 }
 
 /// Returns the rows of all parts, in order.

@@ -14,6 +14,9 @@ namespace onebit::experiments {
 /// Option names with values as text, in the order given; later values override earlier ones.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+/// What the text of an option's value holds. `repeated`: the option may be given several times, with one text each.
+enum class ValueKind { text, integer, real, boolean, texts, integers, repeated };
+
 template <class Config>
 struct Option {
   std::string name;
@@ -30,6 +33,7 @@ struct Option {
   std::string alias = {};
   std::string group = {};                                ///< heading in the full help and in the man page
   std::function<std::vector<std::string>()> words = {};  ///< returns words that it takes; empty: there are none to list
+  ValueKind kind = ValueKind::text;
 };
 using RunOption = Option<sim::RunConfig>;
 

@@ -10,25 +10,29 @@ using Split = sim::DataSource::Split;
 
 /// Returns the row of an option that lists the widths of layers.
 RunOption widths(const std::string& name, const std::string& help, std::vector<Index> sim::ModelConfig::*place) {
-  return {name, help,
-          [name, place](sim::RunConfig& config, const std::string& text) {
-            (config.model.*place).clear();
-            if (text.ends_with(',')) malformed(name, text, "widths separated by commas");
-            for (const std::string& width : split(text, ',')) {
-              (config.model.*place).push_back(parse_integer(name, width));
-            }
-          },
-          [place](const sim::RunConfig& config) {
-            std::vector<std::string> all;
-            for (Index width : config.model.*place) all.push_back(std::to_string(width));
-            return join(all, ",");
-          }};
+  return holding<sim::RunConfig>(ValueKind::integers, {name, help,
+                                                       [name, place](sim::RunConfig& config, const std::string& text) {
+                                                         (config.model.*place).clear();
+                                                         if (text.ends_with(','))
+                                                           malformed(name, text, "widths separated by commas");
+                                                         for (const std::string& width : split(text, ',')) {
+                                                           (config.model.*place).push_back(parse_integer(name, width));
+                                                         }
+                                                       },
+                                                       [place](const sim::RunConfig& config) {
+                                                         std::vector<std::string> all;
+                                                         for (Index width : config.model.*place)
+                                                           all.push_back(std::to_string(width));
+                                                         return join(all, ",");
+                                                       }});
 }
 
 RunOption memory_option() {
-  return {"memory", "memory that the run may use, e.g. 8GB or 512MB; 0: nine tenths of the free memory",
-          [](sim::RunConfig& config, const std::string& text) { config.memory = parse_bytes("memory", text); },
-          [](const sim::RunConfig& config) { return std::to_string(config.memory); }};
+  return holding<sim::RunConfig>(
+      ValueKind::integer,
+      {"memory", "memory that the run may use, e.g. 8GB or 512MB; 0: nine tenths of the free memory",
+       [](sim::RunConfig& config, const std::string& text) { config.memory = parse_bytes("memory", text); },
+       [](const sim::RunConfig& config) { return std::to_string(config.memory); }});
 }
 
 template <class Place>

@@ -31,13 +31,14 @@ Rows point_rows() {
 
 /// A limit in seconds, at least 0.
 Option<SweepOptions> time_limit_row() {
-  return {"time-limit", "time limit of a run in seconds; 0: unlimited",
-          [](SweepOptions& options, const std::string& text) {
-            options.time_limit = parse_seconds("time-limit", text);
-            if (options.time_limit < 0)
-              throw ConfigError("option out of range", "time-limit " + text, "at least 0 seconds");
-          },
-          [](const SweepOptions& options) { return to_text(options.time_limit); }};
+  return holding<SweepOptions>(
+      ValueKind::real, {"time-limit", "time limit of a run in seconds; 0: unlimited",
+                        [](SweepOptions& options, const std::string& text) {
+                          options.time_limit = parse_seconds("time-limit", text);
+                          if (options.time_limit < 0)
+                            throw ConfigError("option out of range", "time-limit " + text, "at least 0 seconds");
+                        },
+                        [](const SweepOptions& options) { return to_text(options.time_limit); }});
 }
 
 Rows execution_rows() {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from onebit.runs import Run as Run, Runs as Runs, load as load
 
 # Where each public name is defined; None: it is a module itself.
-_HOMES = {
+_HOMES: dict[str, str | None] = {
     **dict.fromkeys(("OnebitError", "version"), "_program"),
     **dict.fromkeys(("Run", "Runs", "load"), "runs"),
     **dict.fromkeys(("compare", "freeze", "price", "report", "run", "sweep", "validate"), "commands"),

@@ -2,9 +2,6 @@
 from __future__ import annotations
 
 import codecs
-import functools
-import io
-import json
 import os
 import pathlib
 import re
@@ -15,10 +12,13 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from onebit._screen import Screen
+
 # The program shows its progress line if this variable says that stderr reaches a person through another program.
 _PASSED_ON = "ONEBIT_STDERR_IS_PASSED_ON"
 
-_ERROR = re.compile(r"onebit: error: (?P<what>.*?)(?: \((?P<where>.*)\))?(?:; (?P<hint>.*))?", re.DOTALL)
+_ERROR_START = "onebit: error: "
+_PARTS = re.compile(r"(?P<what>.*?)(?: \((?P<where>.*?)\))?(?:; (?P<hint>.*))?", re.DOTALL)
 
 
 class OnebitError(Exception):
@@ -36,7 +36,13 @@ class OnebitError(Exception):
         return type(self), (self.what, self.where, self.hint, self.status)
 
 
-@functools.lru_cache(maxsize=1)
+def parse_error(text: str, status: int | None = None) -> OnebitError:
+    """Returns the exception of a message "what (where); hint"."""
+    parts = _PARTS.fullmatch(text)
+    assert parts is not None  # `what` alone matches every text
+    return OnebitError(parts["what"], parts["where"] or "", parts["hint"] or "", status)
+
+
 def find() -> str:
     """Returns the path of the program: $ONEBIT_PROGRAM, else the one in the package, else the one in PATH."""
     named = os.environ.get("ONEBIT_PROGRAM")
@@ -54,10 +60,100 @@ def find() -> str:
     return in_path
 
 
+class _Child:
+    """The program while it runs: collects its stdout, and shows and collects the lines of its stderr."""
+
+    def __init__(self, program: str, words: Sequence[str], screen: Screen) -> None:
+        environment = dict(os.environ)
+        if screen.overwrites:
+            environment[_PASSED_ON] = "1"
+        self._process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, env=environment)
+        self._screen = screen
+        self._rest = ""  # the beginning of a line
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._out: list[bytes] = []
+        self._reader = threading.Thread(target=self._read_stdout, daemon=True)
+        self._reader.start()
+        self.lines: list[str] = []
+
+    def _read_stdout(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as stdout:
+            self._out.append(stdout.read())
+
+    def _take(self, text: str) -> None:
+        """Takes text from stderr. A line ends with a line feed, a state of the progress line with a carriage return."""
+        *pieces, self._rest = re.split(r"(?<=[\r\n])", self._rest + text)
+        for piece in pieces:
+            if piece.endswith("\r"):
+                self._screen.progress(piece[:-1])
+                continue
+            self.lines.append(piece.rstrip("\n"))
+            if not piece.startswith(_ERROR_START):
+                self._screen.tell(self.lines[-1])
+
+    def wait(self) -> tuple[int, str]:
+        """Returns the exit status and what was printed on stdout. It may be called again after an interrupt."""
+        assert self._process.stderr is not None
+        while piece := os.read(self._process.stderr.fileno(), 1 << 16):
+            self._take(self._decoder.decode(piece))
+        self._take("\n" if self._rest else "")
+        self._screen.progress("")
+        status = self._process.wait()
+        self._reader.join()
+        return status, b"".join(self._out).decode("utf-8", "replace")
+
+    def stop(self) -> None:
+        """Asks the program to end with a complete log, and waits until it has. A further interrupt kills it."""
+        self._process.terminate()  # not SIGINT: a terminal has sent that already, and the second one kills
+        try:
+            self.wait()
+        except BaseException:
+            self._process.kill()
+            raise
+
+
+def _error_of(status: int, lines: Sequence[str]) -> OnebitError:
+    """Returns the exception for a run of the program that failed."""
+    for line in lines:
+        if line.startswith(_ERROR_START):
+            return parse_error(line[len(_ERROR_START):], status)
+    if status < 0:
+        return OnebitError(f"the program was ended by signal {-status}", status=status)
+    return OnebitError(lines[-1].removeprefix("onebit: ") if lines else f"the program ended with status {status}",
+                       status=status)
+
+
+def call(words: Sequence[str], program: str | None = None) -> str:
+    """Runs the program with these words of a command line, and returns what it prints on stdout.
+
+    Warnings and notices go to sys.stderr, and so does a progress line in a terminal or a notebook. An error becomes an
+    OnebitError. Ctrl-C, or the stop button of a notebook, lets the program complete its logs before it raises
+    KeyboardInterrupt; a second one kills the program.
+    """
+    child = _Child(program or find(), words, Screen())
+    try:
+        status, out = child.wait()
+    except BaseException:
+        child.stop()
+        raise
+    if status != 0 or any(line.startswith(_ERROR_START) for line in child.lines):
+        raise _error_of(status, child.lines)
+    return out
+
+
+def version() -> str:
+    """Returns the version of the program."""
+    return call(["--version"]).split()[-1]
+
+
 def main() -> NoReturn:
     """Becomes the program, with the arguments of this process."""
     try:
         program = find()
     except OnebitError as error:
-        sys.exit(f"onebit: error: {error}")
+        sys.exit(f"{_ERROR_START}{error}")
+    if os.path.realpath(program) == os.path.realpath(sys.argv[0]):  # this very script is the onebit in PATH
+        sys.exit(f"{_ERROR_START}the package lacks its program ({__file__}); install the wheel")
     os.execv(program, [program, *sys.argv[1:]])

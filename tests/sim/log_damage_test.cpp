@@ -156,8 +156,8 @@ TEST_CASE("log: Python reads a killed and a truncated log") {
   Child child([&] { return write_for_ever(path, folder / "ready"); });
   wait_for(folder / "ready");
   const char* script = R"(
-import numpy, onebit_log
-log = onebit_log.Log(sys.argv[1])
+import numpy, onebit.logs
+log = onebit.logs.Log(sys.argv[1])
 assert log.status == 'running' and log.steps.rows >= 100 and log.steps.rows % 50 == 0
 assert (log.steps['loss'] == 1 / numpy.arange(1, log.steps.rows + 1)).all()
 assert len(log.traffic) >= 2 and log.workers['loss'][-1].tolist() == [1, 2, 3]
@@ -166,7 +166,7 @@ assert len(log.traffic) >= 2 and log.workers['loss'][-1].tolist() == [1, 2, 3]
   child.kill();
   CHECK(python.run(script, path) == 0);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-  CHECK(python.run("import onebit_log; onebit_log.Log(sys.argv[1])", path + "' 2>/dev/null '") != 0);
+  CHECK(python.run("import onebit.logs; onebit.logs.Log(sys.argv[1])", path + "' 2>/dev/null '") != 0);
 }
 
 TEST_CASE("log: a live run can be read at any moment, and killed at any moment") {

@@ -64,7 +64,7 @@ inline Index intact_samples(const sim::LogReader& log) {
   return static_cast<Index>(steps.size());
 }
 
-/// Runs a script with a Python that has h5py, with docs/ on its path. Returns its exit status.
+/// Runs a script with a Python that has h5py, with the package `onebit` on its path. Returns its exit status.
 class Python {
  public:
   Python() {
@@ -78,8 +78,8 @@ class Python {
   bool available() const { return !program_.empty(); }
 
   int run(const std::string& script, const std::string& argument) const {
-    const std::string docs = std::filesystem::path(docs_path("onebit_log.py")).parent_path().string();
-    const std::string start = "import sys; sys.dont_write_bytecode = True; sys.path.insert(0, '" + docs + "')\n";
+    const std::string start =
+        "import sys; sys.dont_write_bytecode = True; sys.path.insert(0, '" + source_path("python") + "')\n";
     return std::system((program_ + " -c \"" + start + script + "\" '" + argument + "'").c_str());
   }
 

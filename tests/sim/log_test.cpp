@@ -248,8 +248,8 @@ TEST_CASE("log: Python reads it") {
   const Folder folder;
   write_sample(folder / "run.h5");
   const char* script = R"(
-import h5py, numpy, onebit_log
-log = onebit_log.Log(sys.argv[1])
+import h5py, numpy, onebit.logs
+log = onebit.logs.Log(sys.argv[1])
 assert log.status == 'finished' and log.header['host'] == 'h\u00f6st' and log.header['seed'] == 4294967295
 assert log.config == {'optimizer': 'onebit-adam', 'optimizer.lr': '1e-3'}
 assert len(log.steps) == 30 and (log.steps['loss'] == 1 / numpy.arange(1, 26)).all()

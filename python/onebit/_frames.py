@@ -1,0 +1,103 @@
+"""Tables of a log as pandas frames. A row of workers or tensors becomes one row per worker or tensor."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Dict
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from onebit._program import OnebitError
+from onebit.logs import Log
+
+Table = Dict[str, "npt.NDArray[Any]"]
+
+# What the tensor numbers -3, -2 and -1 in /traffic mean (docs/log-format.md).
+_NOT_TENSORS = ("rows", "boundary", "fused")
+
+
+def _texts(texts: Sequence[str]) -> npt.NDArray[Any]:
+    return np.array(texts, dtype="O")
+
+
+def tensor_names(log: Log) -> list[str]:
+    """Returns the names of the tensors of the parameter vector, in its order."""
+    return [name.decode("utf-8", "replace") for name in log.tensors_of_model["name"]]
+
+
+def _wanted(names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:
+    """Returns the names of the columns to read; `columns`: None stands for all. Throws for an unknown one."""
+    for column in columns or ():
+        if column not in names:
+            raise OnebitError(f"no column of that name: {column}", where, "one of " + ", ".join(names))
+    return [name for name in names if columns is None or name in columns]
+
+
+def _long(log: Log, group: str, columns: Sequence[str] | None) -> Table:
+    """Returns a group of rows x workers, or rows x tensors, with one row for each of them."""
+    source = getattr(log, group)
+    names = _wanted([name for name in source if name != "step"], columns, f"{log.path}, /{group}")
+    values = {name: source[name] for name in names}
+    width = next(iter(values.values())).shape[1] if values else 0
+    steps = source["step"] if "step" in source else np.zeros(0, np.int64)
+    return {"step": np.repeat(steps, width), group[:-1]: np.tile(np.arange(width), len(steps)),
+            **{name: each.ravel() for name, each in values.items()}}
+
+
+def _tensors(log: Log, columns: Sequence[str] | None) -> Table:
+    table = _long(log, "tensors", columns)
+    table["tensor"] = _texts(tensor_names(log))[table["tensor"]]
+    return table
+
+
+def _traffic(log: Log, columns: Sequence[str] | None) -> Table:
+    rows = log.traffic
+    table: Table = {}
+    for name in _wanted(list(rows.dtype.names or ()), columns, f"{log.path}, /traffic"):
+        words: dict[str, int] | None = h5py.check_enum_dtype(rows.dtype[name])
+        table[name] = rows[name]
+        if words is not None:
+            table[name] = _texts(sorted(words, key=words.__getitem__))[rows[name]]
+    if "tensor" in table:
+        names = _texts([*tensor_names(log), *_NOT_TENSORS])
+        table["tensor"] = names[table["tensor"]]
+    if "overlaps_backward" in table:
+        table["overlaps_backward"] = table["overlaps_backward"].astype(bool)
+    return table
+
+
+def read(log: Log, group: str, columns: Sequence[str] | None = None) -> Table:
+    """Returns columns of a group of a log by name; None: all of them. Columns that say what a row is come along."""
+    if group == "traffic":
+        return _traffic(log, columns)
+    if group == "tensors":
+        return _tensors(log, columns)
+    if group == "workers":
+        return _long(log, group, columns)
+    source = getattr(log, group)
+    wanted = None if columns is None else ["step", *columns]
+    return {name: source[name] for name in _wanted(list(source), wanted, f"{log.path}, /{group}")}
+
+
+def frame(table: Table) -> pd.DataFrame:
+    """Returns a frame of the columns; those whose texts repeat are categories, which take a byte per row."""
+    result = pd.DataFrame(table, copy=False)
+    for name in ("tensor", "collective", "direction", "dtype", "kind"):
+        if name in result.columns and result[name].dtype == object:
+            result[name] = result[name].astype("category")
+    return result
+
+
+def dataset(log: Log) -> Any:
+    """Returns the xarray.Dataset of /tensors: step x tensor."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise OnebitError("xarray is not installed", "dataset", "pip install xarray; the frame `tensors` needs no "
+                          "xarray") from error
+    columns = {name: values for name, values in log.tensors.items() if name != "step"}
+    return xarray.Dataset({name: (("step", "tensor"), values) for name, values in columns.items()},
+                          coords={"step": log.tensors["step"] if columns else np.zeros(0, np.int64),
+                                  "tensor": tensor_names(log)})

@@ -1,0 +1,115 @@
+"""The program's commands as functions.
+
+The keyword of an option is its name with dots and dashes written as underscores: optimizer_lr=1e-3 is
+--optimizer.lr 1e-3, and the short names lr, wd, beta1, beta2 and momentum work too. A list is joined by commas, True sets
+a flag, None leaves an option out. Options that may be repeated take a list of texts or a mapping:
+
+    onebit.sweep(model="mlp", data="synthetic", axis={"optimizer": ["adam", "sgd"], "lr": "1e-3:1e-1:log:3"}, out="sweep")
+
+What the program refuses or fails at is an OnebitError with `what`, `where` and `hint`.
+"""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from typing import Any
+
+from onebit import _options, _program
+from onebit.runs import Run, Runs, load
+
+
+def _call(command: str, options: dict[str, Any], *arguments: str) -> Any:
+    """Runs a command with --json, and returns what it prints."""
+    words = [command, *arguments, *_options.command_line(command, {**options, "json": True})]
+    return json.loads(_program.call(words))
+
+
+def _runs(paths: list[str], folder: str) -> Runs:
+    """Returns the runs whose logs the program names, in its order."""
+    return Runs([Run(path) for path in paths], path=folder)
+
+
+def _folder(options: dict[str, Any], stem: str) -> dict[str, Any]:
+    """Returns the options with a name for the output, if they have none, so that it can be loaded afterwards."""
+    if options.get("out") is not None or options.get("o") is not None:
+        return options
+    number = 1
+    while os.path.exists(name := f"{stem}-{number}"):
+        number += 1
+    return {**options, "out": name}
+
+
+def run(**options: Any) -> Run:
+    """Trains one run, and returns it. Throws OnebitError if it diverges; its log is complete nevertheless."""
+    return Run(_call("run", options)["log"])
+
+
+def compare(**options: Any) -> Runs:
+    """Trains several arms on the same data and initial weights, and returns their runs, also those that diverged.
+
+    The answer of the program, with its prices and verdicts, is in `answer`.
+    """
+    answer = _call("compare", options)
+    logs = [each["run"]["log"] for each in answer["runs"]]
+    runs = _runs(logs, os.path.dirname(logs[0]))
+    runs.answer = answer
+    return runs
+
+
+def sweep(**options: Any) -> Runs:
+    """Trains a grid of runs, each in its own process, and returns them.
+
+    `answer` has the points with their results and, after tune=, the best values.
+    """
+    answer = _call("sweep", options)
+    folder = pathlib.Path(answer["index"]).parent
+    return _loaded(folder, answer)
+
+
+def freeze(**options: Any) -> Runs:
+    """Uses trial runs to find how soon the variance may be frozen, and returns them.
+
+    `answer` has the freeze step, its cost with an interval and a verdict, and the times on the clusters.
+    """
+    options = _folder(options, "freeze")
+    return _loaded(options.get("out") or options["o"], _call("freeze", options))
+
+
+def validate(**options: Any) -> Runs:
+    """Trains dense runs and continues them with a frozen variance, with and without compression (analyze --validate).
+
+    `answer` has the cost of every freeze step with a verdict.
+    """
+    options = _folder(options, "validate")
+    return _loaded(options.get("out") or options["o"], _call("analyze", {**options, "validate": True}))
+
+
+def _loaded(folder: str | os.PathLike[str], answer: Any) -> Runs:
+    runs = load(folder)
+    assert isinstance(runs, Runs)  # load() returns a Run for files alone
+    runs.answer = answer
+    return runs
+
+
+def price(log: str | os.PathLike[str] | Run | None = None, **options: Any) -> Any:
+    """Estimates the time of a step on clusters, dense and compressed, of a log or of a workload.
+
+    Returns what `onebit price --json` prints, as dictionaries and lists.
+    """
+    arguments = [] if log is None else [log.path if isinstance(log, Run) else os.fspath(log)]
+    return _call("price", options, *arguments)
+
+
+def report(*logs: str | os.PathLike[str] | Run | Runs, **options: Any) -> Any:
+    """Writes one page about logs, runs or folders: report("sweep", out="report.html").
+
+    Returns the comparison behind the page, as dictionaries and lists.
+    """
+    paths: list[str] = []
+    for each in logs:
+        if isinstance(each, Runs):
+            paths += [run.path for run in each]
+        else:
+            paths.append(each.path if isinstance(each, Run) else os.fspath(each))
+    return _call("report", options, *paths)

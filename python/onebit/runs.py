@@ -1,0 +1,317 @@
+"""Runs and folders of runs: typed settings and pandas frames."""
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Union, overload
+
+import numpy as np
+import pandas as pd
+
+from onebit import _frames, _options
+from onebit._program import OnebitError
+from onebit.logs import Log
+
+Path = Union[str, "os.PathLike[str]"]
+
+# Settings that every frame of several runs has, whether or not they vary.
+_ALWAYS = ("optimizer", "optimizer.lr", "seed")
+
+_OF_SWEEPS = "index.h5"  # the index of a sweep, which is no log
+
+
+class Config(dict[str, _options.Value]):
+    """The final value of every option of a run. config["lr"] and config["optimizer_lr"] are config["optimizer.lr"]."""
+
+    def __missing__(self, name: str) -> _options.Value:
+        long = _options.long_name(name)
+        if long == name or long not in self:
+            raise KeyError(name)
+        return self[long]
+
+
+def _count_text(count: float) -> str:
+    """Returns a number of bytes such as "1.11 GB"."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 999.5:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"
+
+
+class Run:
+    """A run, read from its log.
+
+    Header, settings, status and evaluations are read at once, other frames when they are first asked for. A log that is
+    still being written has more rows later: load it again to see them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = os.fspath(path)
+        with Log(self.path) as log:
+            self.status = log.status
+            self.header = log.header
+            self.step = _last_step(log)
+            self._settings = log.config
+            self._evaluations = _frames.read(log, "evaluations")
+
+    @property
+    def name(self) -> str:
+        """The file's name without .h5."""
+        return pathlib.Path(self.path).stem
+
+    @property
+    def arm(self) -> str:
+        """The arm's name, where compare has given the file one: NAME-SEED.h5. Otherwise the file's name."""
+        return self.name.removesuffix(f"-{self.header['seed']}")
+
+    @functools.cached_property
+    def config(self) -> Config:
+        """The final value of every option, with the type that the program's table of options gives it."""
+        return Config({name: _options.typed(name, text) for name, text in self._settings.items()})
+
+    def read(self, group: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Returns columns of a group of the log: steps, workers, tensors, probes, evaluations, events or traffic.
+
+        Only the named columns are read; None reads all.
+        """
+        with Log(self.path) as log:
+            return _frames.frame(_frames.read(log, group, columns))
+
+    @functools.cached_property
+    def evaluations(self) -> pd.DataFrame:
+        """One row per evaluation: step, held-out loss, accuracy, bytes sent so far."""
+        return _frames.frame(self._evaluations)
+
+    @functools.cached_property
+    def steps(self) -> pd.DataFrame:
+        """One row per logged step."""
+        return self.read("steps")
+
+    @functools.cached_property
+    def workers(self) -> pd.DataFrame:
+        """One row per worker and logged step of /workers."""
+        return self.read("workers")
+
+    @functools.cached_property
+    def tensors(self) -> pd.DataFrame:
+        """One row per tensor, by name, and logged step of /tensors."""
+        return self.read("tensors")
+
+    @functools.cached_property
+    def probes(self) -> pd.DataFrame:
+        """One row per probe of the theory's quantities; empty without --probe.every."""
+        return self.read("probes")
+
+    @functools.cached_property
+    def events(self) -> pd.DataFrame:
+        """One row per event: freezes, divergence, stops, resumptions."""
+        return self.read("events")
+
+    @functools.cached_property
+    def traffic(self) -> pd.DataFrame:
+        """One row per exchange, as one worker sees it; the tensor by name, or fused, boundary or rows."""
+        return self.read("traffic")
+
+    def dataset(self) -> Any:
+        """Returns /tensors as an xarray.Dataset, step x tensor. Needs xarray."""
+        with Log(self.path) as log:
+            return _frames.dataset(log)
+
+    def last(self, column: str) -> float:
+        """Returns the last value of a column of the evaluations; NaN if there is none."""
+        values = self._evaluations.get(column)
+        return float("nan") if values is None or not len(values) else float(values[-1])
+
+    def __repr__(self) -> str:
+        config = self.config
+        lines = [f"{self.path}: {self.status} at step {self.step} of {config['steps']}",
+                 f"  {config['optimizer']}, lr {config['lr']}, on {config['model']} and {config['data']}, "
+                 f"{config['workers']} workers x {config['batch']} examples, seed {config['seed']}"]
+        if len(self._evaluations["loss"]):
+            accuracy = self.last("accuracy")
+            lines.append(f"  held-out loss {self.last('loss'):.5g}"
+                         + (f", accuracy {accuracy:.2%}" if np.isfinite(accuracy) else "")
+                         + f", {_count_text(self.last('bytes'))} sent by each worker")
+        return "\n".join(lines)
+
+
+def _last_step(log: Log) -> int:
+    return int(log.steps["step"][-1]) if log.steps.rows else 0
+
+
+def _overlap_free(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
+    """Returns the name of a column for every setting: its short name, or the part after its last dot.
+
+    A setting has its long name where the shorter one is also that of another setting, or of a column in `taken`.
+    """
+    short = {name: _options.short_name(name) for name in names}
+    short = {name: text if text != name else name.rpartition(".")[2] for name, text in short.items()}
+    texts = list(short.values())
+    return {name: text if texts.count(text) == 1 and text not in taken else name for name, text in short.items()}
+
+
+class Runs(Sequence[Run]):
+    """The runs of a folder. Their frames are those of all runs, with columns for the settings that vary."""
+
+    def __init__(self, runs: Sequence[Run], problems: Sequence[OnebitError] = (), path: str = "") -> None:
+        self.path = path
+        self._runs = list(runs)
+        self.problems = list(problems)  # logs that could not be read
+        self.answer: Any = None  # what the program said, if it has just trained the runs
+
+    @overload
+    def __getitem__(self, index: int | str) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Runs: ...
+
+    def __getitem__(self, index: int | str | slice) -> Run | Runs:
+        """Returns a run by number or by name, or a part of the runs."""
+        if isinstance(index, slice):
+            return Runs(self._runs[index], path=self.path)
+        if isinstance(index, int):
+            return self._runs[index]
+        for run in self._runs:
+            if run.name == index:
+                return run
+        raise KeyError(index)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def where(self, **settings: Any) -> Runs:
+        """Returns the runs whose settings have these values: runs.where(optimizer="adam", lr=1e-3)."""
+        return Runs([run for run in self._runs if all(run.config[name] == value for name, value in settings.items())],
+                    path=self.path)
+
+    @functools.cached_property
+    def varied(self) -> list[str]:
+        """The long names of the settings that differ among the runs and can change a result."""
+        if not self._runs:
+            return []
+        first = self._runs[0]._settings
+        names = dict.fromkeys(name for run in self._runs for name in run._settings)
+        return [name for name in names if _options.decides_results(name)
+                and any(run._settings.get(name) != first.get(name) for run in self._runs)]
+
+    def _settings_beside(self, taken: Sequence[str]) -> pd.DataFrame:
+        """Returns one row of settings per run, under column names that are not in `taken`."""
+        names = list(dict.fromkeys((*_ALWAYS, *self.varied)))
+        short = _overlap_free(names, taken)
+        columns: dict[str, list[Any]] = {"run": [run.name for run in self._runs]}
+        for name in names:
+            values = [run.config.get(name) for run in self._runs]
+            columns[short[name]] = [",".join(map(str, each)) if isinstance(each, list) else each for each in values]
+        return pd.DataFrame(columns)
+
+    @functools.cached_property
+    def settings(self) -> pd.DataFrame:
+        """One row per run: its name, optimizer, learning rate and seed, and the settings that vary."""
+        return self._settings_beside(())
+
+    @functools.cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per run: its settings, its status, and the last of its evaluations."""
+        result = self._settings_beside(("status", "step", "loss", "accuracy", "bytes"))
+        result["status"] = [run.status for run in self._runs]
+        result["step"] = [run.step for run in self._runs]
+        for column in ("loss", "accuracy", "bytes"):
+            result[column] = [run.last(column) for run in self._runs]
+        return result
+
+    def _joined(self, tables: Sequence[_frames.Table]) -> pd.DataFrame:
+        """Returns one frame of the runs' tables, with each run's settings in its rows."""
+        names = list(dict.fromkeys(name for table in tables for name in table))
+        rows = [len(next(iter(table.values()))) if table else 0 for table in tables]
+        settings = self._settings_beside(names)
+        columns = {name: np.repeat(settings[name].to_numpy(), rows) for name in settings}
+        for name in names:
+            columns[name] = np.concatenate([table.get(name, np.full(count, np.nan))
+                                            for table, count in zip(tables, rows)])
+        result = _frames.frame(columns)
+        for name in settings:
+            if result[name].dtype == object:
+                result[name] = result[name].astype("category")
+        return result
+
+    def read(self, group: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Returns columns of a group of all logs, with the runs' settings. Only the named columns are read."""
+        tables = []
+        for run in self._runs:
+            with Log(run.path) as log:
+                tables.append(_frames.read(log, group, columns))
+        return self._joined(tables)
+
+    @functools.cached_property
+    def evaluations(self) -> pd.DataFrame:
+        """One row per run and evaluation."""
+        return self._joined([run._evaluations for run in self._runs])
+
+    @property
+    def steps(self) -> pd.DataFrame:
+        """One row per run and logged step. For many runs, read("steps", ["loss"]) takes less memory."""
+        return self.read("steps")
+
+    @property
+    def workers(self) -> pd.DataFrame:
+        """One row per run, worker and logged step of /workers."""
+        return self.read("workers")
+
+    @property
+    def tensors(self) -> pd.DataFrame:
+        """One row per run, tensor and logged step of /tensors."""
+        return self.read("tensors")
+
+    @property
+    def probes(self) -> pd.DataFrame:
+        """One row per run and probe."""
+        return self.read("probes")
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """One row per run and event."""
+        return self.read("events")
+
+    @property
+    def traffic(self) -> pd.DataFrame:
+        """One row per run and exchange."""
+        return self.read("traffic")
+
+    def __repr__(self) -> str:
+        varied = ", ".join(self.varied) or "nothing"
+        lines = [f"{self.path or 'runs'}: {len(self)} runs, which differ in {varied}"]
+        if self._runs:
+            lines.append(self.table.to_string(index=False, max_rows=12))
+        lines += [f"cannot be read: {problem}" for problem in self.problems]
+        return "\n".join(lines)
+
+
+def load(path: Path) -> Run | Runs:
+    """Reads a log, or all logs in a folder of compare, sweep, freeze or validate.
+
+    A folder keeps its runs even if some logs cannot be read: these are in `problems`, and a warning names them. Throws
+    OnebitError if there is nothing to read.
+    """
+    place = pathlib.Path(path)
+    if not place.is_dir():
+        return Run(path)
+    files = sorted(each for each in place.glob("*.h5") if each.name != _OF_SWEEPS)
+    if not files:
+        raise OnebitError("the folder has no logs", str(path), "name a folder of compare, sweep, freeze or validate")
+    runs, problems = [], []
+    for file in files:
+        try:
+            runs.append(Run(file))
+        except OnebitError as error:
+            problems.append(error)
+    if not runs:
+        raise OnebitError(f"none of {len(problems)} logs can be read", str(path), str(problems[0]))
+    for problem in problems:
+        warnings.warn(f"left out: {problem}", stacklevel=2)
+    return Runs(runs, problems, os.fspath(path))

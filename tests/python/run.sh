@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# run.sh PROGRAM TEST: runs test_TEST.py with the program; for the test `types`, mypy over the package.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+
+# skip CAPABILITY REASON: where ONEBIT_REQUIRE names the capability, this is a failure
+skip() {
+  if [[ ",${ONEBIT_REQUIRE:-}," == *",$1,"* ]]; then
+    echo "ONEBIT_REQUIRE names $1, but: $2"
+    exit 1
+  fi
+  echo "ONEBIT-SKIPPED: $2"
+  exit 0
+}
+
+if [[ $2 == types ]]; then
+  command -v mypy >/dev/null || skip mypy "mypy is not installed"
+  cd ../../python
+  exec mypy --cache-dir "$(dirname -- "$1")/mypy"
+fi
+
+for python in python3 /usr/bin/python3; do
+  "$python" -c 'import h5py, pandas, matplotlib' 2>/dev/null || continue
+  export ONEBIT_PROGRAM=$1 PYTHONPATH=$PWD/../../python PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
+  exec "$python" -m unittest "test_$2"
+done
+skip pandas "no python3 with h5py, pandas and matplotlib"

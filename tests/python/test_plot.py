@@ -1,0 +1,87 @@
+"""onebit.plot: the curves hold the logs' numbers, in the colours of the report."""
+import re
+import unittest
+
+import matplotlib.pyplot as plt
+import numpy as np
+import onebit
+from support import ROOT, SMALL, InFolder, program
+
+
+class Pictures(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        program(f"compare {SMALL} --steps 40 --optimizers adam,onebit-adam --freeze fixed:10 --eval.every 10 --seeds 2 "
+                "--beta2 0.9 -o compare")
+        cls.runs = onebit.load("compare")
+        cls.addClassCleanup(plt.close, "all")
+
+    def lines(self, axes):
+        return {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
+
+    def test_loss_is_the_mean_over_seeds_with_a_band(self):
+        axes = onebit.plot.loss(self.runs)
+        lines = self.lines(axes)
+        self.assertEqual(list(lines), ["adam", "onebit-adam"])
+        first, second = self.runs["onebit-adam-1"].evaluations, self.runs["onebit-adam-2"].evaluations
+        np.testing.assert_allclose(lines["onebit-adam"].get_ydata(), (first.loss + second.loss) / 2)
+        np.testing.assert_array_equal(lines["onebit-adam"].get_xdata(), [0, 10, 20, 30, 40])
+        band = axes.collections[1].get_paths()[0].vertices[:, 1]
+        self.assertAlmostEqual(band.min(), min(first.loss.min(), second.loss.min()))
+        axes = onebit.plot.loss(self.runs, x="bytes")
+        np.testing.assert_array_equal(self.lines(axes)["adam"].get_xdata(), self.runs["adam-1"].evaluations.bytes)
+        with self.assertRaisesRegex(onebit.OnebitError, "no such axis: hours"):
+            onebit.plot.loss(self.runs, x="hours")
+
+    def test_bytes_fall_at_the_freeze(self):
+        steps = self.runs["onebit-adam-1"].steps
+        line = self.lines(onebit.plot.bytes(self.runs))["onebit-adam"]
+        np.testing.assert_array_equal(line.get_ydata(), steps.bytes_up + steps.bytes_down)
+        self.assertGreater(line.get_ydata()[9], 10 * line.get_ydata()[10])
+
+    def test_variance_has_the_freeze(self):
+        axes = onebit.plot.variance(self.runs["onebit-adam-1"])
+        self.assertEqual(axes.lines[-1].get_xdata()[0], 10)
+        self.assertEqual(axes.lines[-1].get_linestyle(), "--")
+        steps = self.runs["onebit-adam-1"].steps.dropna(subset=["variance_ratio_corrected"])
+        np.testing.assert_array_equal(axes.lines[0].get_ydata(), steps.variance_ratio_corrected)
+
+    def test_seconds_are_those_of_the_report(self):
+        axes = onebit.plot.seconds(self.runs, cluster=["eth1", "ib100"])
+        answer = onebit.report(self.runs, cluster=["eth1", "ib100"])
+        bars = [bar.get_height() for bar in axes.patches]
+        self.assertEqual(bars, [arm["seconds"][name]["mean"] for arm in answer["arms"] for name in ("eth1", "ib100")])
+
+    def test_freeze_cost_has_the_intervals_of_the_validation(self):
+        runs = onebit.validate(model="mlp", data="synthetic", workers=2, batch=4, threads=1, steps=40,
+                               optimizer="onebit-adam", seeds=3, freeze_at=[10, 20], beta2=0.9, out="validation")
+        axes = onebit.plot.freeze_cost(runs)
+        means = [100 * row["freeze"]["mean"]["mean"] for row in runs.answer["rows"]]
+        np.testing.assert_allclose(axes.lines[0].get_ydata(), means)
+        labels = [text.get_text() for text in axes.get_legend().get_texts()]
+        self.assertEqual(set(labels), {"frozen", "compressed", "margin"})
+        with self.assertRaisesRegex(onebit.OnebitError, "no costs of freezing"):
+            onebit.plot.freeze_cost(self.runs)
+
+    def test_axes_can_be_given(self):
+        figure, axes = plt.subplots(1, 2)
+        self.assertIs(onebit.plot.loss(self.runs[0], ax=axes[1]), axes[1])
+        figure.savefig("two.png")
+
+    def test_colours_are_those_of_the_page(self):
+        script = (ROOT / "experiments/report/page/page.js").read_text()
+        light = re.search(r"const light = \[(.*?)\]", script)[1]
+        self.assertEqual(list(onebit.plot.COLOURS), re.findall(r'"(#\w+)"', light))
+
+
+class Labels(InFolder):
+    def test_arms_of_a_sweep_are_named_by_what_varies(self):
+        program(f"sweep {SMALL} --steps 10 --axis optimizer=adam,sgd --axis lr=1e-3,1e-2 --seeds 2 -o sweep")
+        axes = onebit.plot.loss(onebit.load("sweep"))
+        labels = {text.get_text() for text in axes.get_legend().get_texts()}
+        self.assertEqual(labels, {"adam, lr 0.001", "adam, lr 0.01", "sgd, lr 0.001", "sgd, lr 0.01"})
+
+
+if __name__ == "__main__":
+    unittest.main()

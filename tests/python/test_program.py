@@ -1,0 +1,175 @@
+"""Calls of the program: keyword arguments, errors, progress, interrupts; and what importing the package costs."""
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+import unittest
+from unittest import mock
+
+import onebit
+from onebit import _options, _program
+from support import PROGRAM, SMALL, InFolder
+
+OPTIONS = {"model": "mlp", "data": "synthetic", "workers": 2, "batch": 4, "threads": 1, "steps": 20}
+
+
+class Keywords(unittest.TestCase):
+    def test_a_keyword_is_the_options_name_with_underscores(self):
+        cases = [({"optimizer_lr": 1e-3}, ["--optimizer.lr", "0.001"]), ({"lr": 0.1}, ["--optimizer.lr", "0.1"]),
+                 ({"optimizer.weight-decay": 0}, ["--optimizer.weight-decay", "0"]), ({"o": "a.h5"}, ["--out", "a.h5"]),
+                 ({"overwrite": True}, ["--overwrite"]), ({"overwrite": False}, []), ({"lr": None}, []),
+                 ({"model_tied": False}, ["--model.tied", "false"]), ({"model_layers": [8, 4]}, ["--model.layers", "8,4"]),
+                 ({"log_workers_every": 5}, ["--log.workers-every", "5"]), ({"rate_of_all": 3}, ["--rate-of-all", "3"])]
+        for settings, words in cases:
+            self.assertEqual(_options.command_line("run", settings), words)
+
+    def test_options_that_may_be_repeated_take_lists_and_mappings(self):
+        line = _options.command_line("sweep", {"axis": {"optimizer": ["adam", "sgd"], "lr": "1e-3:1e-1:log:3"}})
+        self.assertEqual(line, ["--axis", "optimizer=adam,sgd", "--axis", "lr=1e-3:1e-1:log:3"])
+        line = _options.command_line("compare", {"arm": {"slow": {"optimizer": "adam", "lr": 1e-4}}})
+        self.assertEqual(line, ["--arm", "slow:optimizer=adam,lr=0.0001"])
+        self.assertEqual(_options.command_line("compare", {"arm": "a:lr=1"}), ["--arm", "a:lr=1"])
+        self.assertEqual(_options.command_line("compare", {"optimizers": ("adam", "sgd")}), ["--optimizers", "adam,sgd"])
+
+    def test_no_two_options_of_a_command_share_a_keyword(self):
+        for command in ("run", "compare", "sweep", "price", "freeze", "analyze", "report"):
+            keywords = [_options._keyword(name) for option in _options.options_of(command)
+                        for name in (option.name, option.short) if name]
+            self.assertEqual(len(keywords), len(set(keywords)), command)
+
+
+class Commands(InFolder):
+    def test_run_compare_and_sweep_return_their_runs(self):
+        run = onebit.run(**OPTIONS, lr=1e-2, out="run.h5")
+        self.assertEqual((run.path, run.status, run.config["lr"], run.step), ("run.h5", "finished", 0.01, 20))
+        runs = onebit.compare(**OPTIONS, optimizers=["adam", "sgd"], out="compared")
+        self.assertEqual([each.arm for each in runs], ["adam", "sgd"])
+        self.assertEqual(runs.answer["runs"][1]["run"]["final_loss"], runs[1].last("loss"))
+        runs = onebit.sweep(**OPTIONS, axis={"lr": [1e-3, 1e-2]}, out="sweep")
+        self.assertEqual(len(runs.evaluations.groupby("lr").loss.last()), 2)
+        self.assertEqual(len(runs.answer["points"]), 2)
+
+    def test_price_and_report_return_what_the_program_computes(self):
+        price = onebit.price(workload="bert-large", cluster="eth10", workers=16, optimizer="onebit-adam")
+        self.assertEqual((price["cluster"], price["workers"]), ("eth10", 16))
+        runs = onebit.compare(**OPTIONS, optimizers=["adam", "sgd"], seeds=2, out="reported")
+        answer = onebit.report(runs, out="page.html", cluster=["eth1", "eth10"])
+        self.assertEqual([arm["name"] for arm in answer["arms"]], ["adam", "sgd"])
+        self.assertEqual(list(answer["arms"][0]["seconds"]), ["eth1", "eth10"])
+        self.assertTrue(os.path.getsize("page.html") > 1000)
+        self.assertIn("cluster", onebit.price(runs[0], cluster="eth1"))
+
+    def test_validate_and_freeze_make_up_a_folder(self):
+        options = {**OPTIONS, "steps": 40, "optimizer": "onebit-adam", "beta2": 0.9, "seeds": 3}
+        runs = onebit.validate(**options, freeze_at=[10])
+        self.assertEqual((runs.path, len(runs), runs.answer["rows"][0]["candidate"]), ("validate-1", 9, "step 10"))
+        runs = onebit.freeze(**options)
+        self.assertEqual(runs.path, "freeze-1")
+        self.assertIn("freeze_step", runs.answer)
+
+    def test_errors_have_what_where_and_hint(self):
+        with self.assertRaises(onebit.OnebitError) as caught:
+            onebit.run(**OPTIONS, learning_rate=1)
+        error = caught.exception
+        self.assertEqual((error.what, error.where, error.status), ("unknown option", "--learning-rate", 2))
+        self.assertIn("lr", error.hint)
+        self.assertEqual(str(error), f"{error.what} ({error.where}); {error.hint}")
+        with self.assertRaises(onebit.OnebitError) as caught:
+            onebit.run(**OPTIONS, optimizer="sgd", lr=1e30, out="diverged.h5")
+        self.assertEqual(caught.exception.status, 1)
+        self.assertIn("not finite", caught.exception.what)
+        self.assertEqual(onebit.load("diverged.h5").status, "diverged")
+
+    def test_parts_of_errors(self):
+        cases = {"a": ("a", "", ""), "a (b)": ("a", "b", ""), "a (b); c; d (e)": ("a", "b", "c; d (e)"),
+                 "a; c": ("a", "", "c"), "a (b) c": ("a (b) c", "", "")}
+        for text, parts in cases.items():
+            error = _program.parse_error(text)
+            self.assertEqual((error.what, error.where, error.hint), parts)
+            self.assertEqual(str(error), text)
+
+    def test_without_a_program_the_error_says_what_to_do(self):
+        for environment, text in (({"ONEBIT_PROGRAM": "/nowhere"}, "ONEBIT_PROGRAM=/nowhere"),
+                                  ({"ONEBIT_PROGRAM": "", "PATH": "/nowhere"}, "install the wheel")):
+            with mock.patch.dict(os.environ, environment), self.assertRaisesRegex(onebit.OnebitError, text):
+                onebit.run(steps=1)
+
+
+class Screens(InFolder):
+    LONG = {**OPTIONS, "steps": 3000}
+
+    def shown(self, is_terminal, modules=()):
+        stderr = io.StringIO()
+        stderr.isatty = lambda: is_terminal
+        found = {name: types.ModuleType(name) for name in modules}
+        with mock.patch.object(sys, "stderr", stderr), mock.patch.dict(sys.modules, found):
+            onebit.run(**self.LONG, out="shown.h5", overwrite=True)
+        return stderr.getvalue()
+
+    def test_progress_overwrites_itself_in_terminals_and_notebooks_only(self):
+        for text in (self.shown(True), self.shown(False, ["ipykernel"])):
+            self.assertRegex(text, r"\r[^\n]*/3000  loss [^\n]*\r")
+            self.assertNotIn("\x1b", text)
+            self.assertEqual(text.rstrip("\r").split("\r")[-1].strip(), "")  # nothing stays
+        self.assertEqual(self.shown(False), "")
+
+    def test_notices_are_passed_on(self):
+        stderr = io.StringIO()
+        with mock.patch.object(sys, "stderr", stderr):
+            onebit.run(**OPTIONS)
+        self.assertRegex(stderr.getvalue(), r"onebit: the output is run-.*\.h5")
+
+
+class Interrupts(InFolder):
+    def interrupted(self, code, group):
+        """Runs code, and sends it SIGINT once its log is there: alone, or with its children, as a terminal does."""
+        with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True,
+                              start_new_session=True) as process:
+            while not os.path.exists("run.h5") and process.poll() is None:
+                time.sleep(0.02)
+            time.sleep(0.3)
+            (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+            return process.communicate(timeout=60)[1]
+
+    def test_an_interrupt_leaves_a_complete_log(self):
+        code = f"import onebit; onebit.run(**{ {**OPTIONS, 'steps': 10_000_000} }, out='run.h5')"
+        for group in (False, True):
+            err = self.interrupted(code, group)
+            self.assertIn("KeyboardInterrupt", err)
+            self.assertIn("onebit: stopped; to continue: ", err)
+            self.assertEqual(onebit.load("run.h5").status, "stopped")
+            for name in os.listdir("."):
+                os.remove(name)
+
+
+class Import(unittest.TestCase):
+    def test_importing_the_package_imports_nothing_heavy(self):
+        code = "import onebit, sys; print([m for m in ('numpy', 'h5py', 'pandas', 'matplotlib') if m in sys.modules])"
+        out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(out, "[]\n")
+
+    def test_every_public_name_is_there_and_documented(self):
+        for name in onebit.__all__:
+            if name in ("jax", "torch"):  # need other packages
+                continue
+            self.assertTrue(getattr(onebit, name).__doc__, name)
+        for place in (onebit.Run, onebit.Runs, onebit.plot, onebit.logs.Log):
+            for name, value in vars(place).items():
+                if not name.startswith("_") and getattr(value, "__module__", "").startswith("onebit"):
+                    self.assertTrue(value.__doc__, f"{place.__name__}.{name}")
+        with self.assertRaises(AttributeError):
+            onebit.nothing
+
+    def test_the_package_is_the_program(self):
+        for words in (["--version"], ["run", "--nothing"]):
+            runs = [subprocess.run([*start, *words], capture_output=True, text=True)
+                    for start in ([PROGRAM], [sys.executable, "-m", "onebit"])]
+            self.assertEqual(*((run.returncode, run.stdout, run.stderr) for run in runs))
+        self.assertIn(onebit.version(), subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
