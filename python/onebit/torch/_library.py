@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 import numpy as np
 
-from onebit._program import OnebitError
+from onebit._program import OnebitError, parse_error
 
 VERSION = 1
 NAME = "libonebit_codecs.so"
@@ -215,4 +215,4 @@ class Worker:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
-        raise OnebitError(error.text.decode(errors="replace"))
+        raise parse_error(error.text.decode(errors="replace"))

@@ -1,8 +1,9 @@
-"""onebit.torch against the simulator: torch_test.py PROGRAM LIBRARY
+"""onebit.torch against the simulator.
 
-Processes that talk over gloo train small modules; their gradients are replayed by the program. Everything has to have
-the same bits. Skipped where torch or h5py is missing, unless ONEBIT_REQUIRE names torch."""
-import json
+Processes that talk over gloo train small modules; the program replays their gradients. Everything has to have the same
+bits. Skipped where torch is missing, unless ONEBIT_REQUIRE names it."""
+from __future__ import annotations
+
 import os
 import pathlib
 import subprocess
@@ -10,26 +11,26 @@ import sys
 import tempfile
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(SOURCE / "python"), str(HERE)]
+import h5py
+import numpy as np
+
 try:
-    import h5py
-    import numpy as np
     import torch.distributed
     missing = "" if torch.distributed.is_gloo_available() else "torch has no gloo"
 except ImportError as error:
-    missing = f"no python3 with torch and h5py: {error}"
+    missing = f"no python3 with torch: {error}"
 if missing:
     required = "torch" in os.environ.get("ONEBIT_REQUIRE", "").split(",")
     print(f"{'ONEBIT_REQUIRE names torch, but' if required else 'ONEBIT-SKIPPED'}: {missing}")
     sys.exit(1 if required else 0)
 
 import ddp_jobs
+from support import PROGRAM
 
-PROGRAM, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:3])
-ENVIRONMENT = {**os.environ, "ONEBIT_CODECS": LIBRARY, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
-               "PYTHONPATH": f"{SOURCE / 'python'}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
+HERE = pathlib.Path(__file__).resolve().parent
+# The default number of threads is one per core and process, which takes turns on a machine with few cores.
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
+               "PYTHONPATH": f"{HERE.parent.parent / 'python'}:{HERE}"}
 
 
 class Ranks(unittest.TestCase):
@@ -143,7 +144,3 @@ class Adam(Ranks):
             np.testing.assert_array_equal(losses, log["steps/loss"][:])
             self.require_traffic(ranks, "through", log)
         print(f"1-bit Adam: loss {losses[0]:.4f} to {losses[-1]:.4f} in two processes and in the simulator")
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
