@@ -18,7 +18,7 @@ def _keep_local(_state: None, bucket: torch.distributed.GradBucket) -> Any:
     return future
 
 
-class OnebitAdam(torch.optim.Optimizer):
+class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
     """1-bit Adam (Tang et al. 2021): Adam with a dense all-reduce until the variance is frozen, then momenta in one bit
     with error feedback. It is the simulator's `onebit-adam`: the same gradients give the same bits.
 
@@ -61,8 +61,8 @@ class OnebitAdam(torch.optim.Optimizer):
         """Bytes of payloads that this rank handed to torch.distributed in the last step, for other ranks."""
         return self._worker.sent_bytes
 
-    @torch.no_grad()
-    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:  # type: ignore[override]
+    @torch.no_grad()  # type: ignore[misc]
+    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         """Exchanges and updates the parameters. Collective. closure: as in torch.optim."""
         loss = None
         if closure is not None:
@@ -87,7 +87,7 @@ class OnebitAdam(torch.optim.Optimizer):
         """The moments, this rank's errors and the learning rate. Every rank has to save its own."""
         return {**super().state_dict(), "onebit": self._worker.state_dict()}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:  # type: ignore[override]
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over what state_dict() returned on the same rank, with the same module and options."""
         own = dict(state_dict)
         self._worker.load_state_dict(own.pop("onebit", {}))

@@ -9,6 +9,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int64, c_void_
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
+import numpy.typing as npt
 
 from onebit._program import OnebitError, parse_error
 
@@ -16,6 +17,7 @@ VERSION = 1
 NAME = "libonebit_codecs.so"
 PAYLOAD = 0  # the kind of an exchange that the traffic counts
 
+Array = npt.NDArray[Any]
 Exchange = Callable[[int, Any, List[int], Any, List[int]], None]
 
 
@@ -106,7 +108,7 @@ def _text(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def _floats(values: np.ndarray) -> Any:
+def _floats(values: Array) -> Any:
     if values.dtype != np.float32 or not values.flags.c_contiguous:
         raise TypeError(f"expected a contiguous array of float32, got {values.dtype}")
     return values.ctypes.data_as(POINTER(c_float))
@@ -146,12 +148,12 @@ class Worker:
         if getattr(self, "_handle", None):
             self._library.onebit_worker_free(self._handle)
 
-    def mean(self, step: int, vector: np.ndarray, mean: np.ndarray) -> None:
+    def mean(self, step: int, vector: Array, mean: Array) -> None:
         """Writes the compressed mean of all ranks' vectors to `mean`. Collective."""
         self._require_sizes(vector, mean)
         self._call(self._library.onebit_mean, step, _floats(vector), _floats(mean))
 
-    def step(self, step: int, lr: float, gradient: np.ndarray, parameters: np.ndarray) -> None:
+    def step(self, step: int, lr: float, gradient: Array, parameters: Array) -> None:
         """Exchanges, and updates `parameters`. Collective."""
         self._require_sizes(gradient, parameters)
         self._call(self._library.onebit_step, step, lr, _floats(gradient), _floats(parameters))
@@ -162,9 +164,9 @@ class Worker:
         return Report(last.bytes_up, last.bytes_down, last.messages, last.phase.decode(),
                       events.split("\n") if events else [])
 
-    def save(self) -> Dict[str, np.ndarray]:
+    def save(self) -> Dict[str, Array]:
         """Returns this rank's part of the state, by name."""
-        items: Dict[str, np.ndarray] = {}
+        items: Dict[str, Array] = {}
 
         def take(_context: Any, name: bytes, type_: bytes, data: Any, count: int) -> int:
             def copy() -> None:
@@ -177,9 +179,9 @@ class Worker:
         self._call(self._library.onebit_save, _TAKE(take), None)
         return items
 
-    def load(self, items: Mapping[str, np.ndarray]) -> None:
+    def load(self, items: Mapping[str, Array]) -> None:
         """Takes over what save() returned. The worker must be new."""
-        kept: List[np.ndarray] = []
+        kept: List[Array] = []
 
         def give(_context: Any, name: bytes, type_: bytes, data: Any, count: Any) -> int:
             values = items.get(name.decode())
@@ -193,7 +195,7 @@ class Worker:
 
         self._call(self._library.onebit_load, _GIVE(give), None)
 
-    def _require_sizes(self, *vectors: np.ndarray) -> None:
+    def _require_sizes(self, *vectors: Array) -> None:
         for vector in vectors:
             if vector.size != self._parameters:
                 raise ValueError(f"{vector.size} elements, expected {self._parameters}")

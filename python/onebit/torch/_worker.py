@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from onebit._program import OnebitError
 from onebit.torch import _library
-from onebit.torch._library import Report
+from onebit.torch._library import Array, Report
 
 
 def _bytes_at(address: Any, count: int) -> Tensor:
@@ -74,18 +74,18 @@ class Worker:
         if kind == _library.PAYLOAD:
             self.sent_bytes += sum(send_bytes)
 
-    def flat(self) -> Tuple[np.ndarray, List[Tensor]]:
+    def flat(self) -> Tuple[Array, List[Tensor]]:
         """A vector of all parameters, and its parts in the parameters' shapes."""
         vector = np.zeros(sum(p.numel() for p in self.named.values()), np.float32)
         parts = torch.from_numpy(vector).split([p.numel() for p in self.named.values()])
         return vector, [part.view(p.shape) for part, p in zip(parts, self.named.values())]
 
-    def mean(self, vector: np.ndarray, mean: np.ndarray) -> None:
+    def mean(self, vector: Array, mean: Array) -> None:
         self._begin()
         self._library.mean(self.step, vector, mean)
         self.report = self._library.report()
 
-    def update(self, lr: float, gradient: np.ndarray, parameters: np.ndarray) -> None:
+    def update(self, lr: float, gradient: Array, parameters: Array) -> None:
         self._begin()
         self._library.step(self.step, lr, gradient, parameters)
         self.report = self._library.report()
@@ -97,7 +97,8 @@ class Worker:
     def state_dict(self) -> Dict[str, Any]:
         items = {name: values.view(np.int16) if values.dtype == np.uint16 else values  # torch has no uint16
                  for name, values in self._library.save().items()}
-        return {**self._facts, "step": self.step, "items": {name: torch.from_numpy(item) for name, item in items.items()}}
+        tensors = {name: torch.from_numpy(values) for name, values in items.items()}
+        return {**self._facts, "step": self.step, "items": tensors}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         _require_same(self._facts, state)
