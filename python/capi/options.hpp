@@ -8,8 +8,9 @@
 
 namespace onebit::capi {
 
-/// Returns the defaults overridden by the options. Throws ConfigError for unknown names, with the nearest, and for
-/// malformed values.
-optim::OptimizerConfig config_of(std::span<const onebit_option> options);
+/// Return the defaults overridden by the options of an exchange, or of an optimizer and its exchange. Throw ConfigError
+/// for unknown names, with the nearest, for malformed values, and for parameters that the codecs do not read.
+compress::ExchangeConfig exchange_of(std::span<const onebit_option> options);
+optim::OptimizerConfig optimizer_of(std::span<const onebit_option> options);
 
 }  // namespace onebit::capi

@@ -9,8 +9,8 @@
 namespace onebit::capi {
 namespace {
 
-optim::OptimizerConfig config_of(const onebit_problem& problem) {
-  return capi::config_of(std::span(problem.options, static_cast<std::size_t>(problem.option_count)));
+std::span<const onebit_option> options_of(const onebit_problem& problem) {
+  return {problem.options, static_cast<std::size_t>(problem.option_count)};
 }
 
 std::vector<compress::Tensor> tensors_of(const onebit_problem& problem) {
@@ -30,7 +30,7 @@ class MeanWorker final : public Worker {
  public:
   explicit MeanWorker(const onebit_problem& problem)
       : Worker(problem),
-        exchange_(shard(), tensors(), config_of(problem).exchange),
+        exchange_(shard(), tensors(), exchange_of(options_of(problem))),
         vector_(shard().device, compress::total_size(tensors())),
         mean_(shard().device, vector_.size()),
         one_(device::Buffer<float>::copy_of(shard().device, std::vector{1.0f})) {}
@@ -62,12 +62,12 @@ class OptimizerWorker final : public Worker {
                                           .tensors = {tensors().begin(), tensors().end()},
                                           .total_steps = problem.steps,
                                           .lr_warmup = problem.warmup},
-                                         config_of(problem))),
+                                         optimizer_of(options_of(problem)))),
         gradient_(shard().device, compress::total_size(tensors())),
         parameters_(shard().device, gradient_.size()) {
     if (!optimizer_->wants_extra_gradients()) return;
-    throw ConfigError("this optimizer needs gradients at points that it chooses itself", config_of(problem).name,
-                      "use another optimizer");
+    throw ConfigError("this optimizer needs gradients at points that it chooses itself",
+                      optimizer_of(options_of(problem)).name, "use another optimizer");
   }
 
   void step(Index step, double lr, const float* gradient, float* parameters) override {
@@ -78,7 +78,7 @@ class OptimizerWorker final : public Worker {
     const optim::StepReport report = optimizer_->finish(parameters_);
     agree([&] {
       optimizer_->require_finite();
-      if (std::isfinite(static_cast<double>(report.update_norm))) return;
+      if (report.phase == optim::Phase::dry_run || std::isfinite(static_cast<double>(report.update_norm))) return;
       throw NumericError("the update is not finite", "step " + std::to_string(step),
                          "lower the learning rate or clip gradients");
     });
