@@ -16,9 +16,10 @@ if(ONEBIT_HAS_CUDA AND NOT ONEBIT_EMULATES_CUDA)
 endif()
 
 # Flags of the C++ compiler, which nvcc also passes to it for host code. -ffp-contract=off: results must be the same on
-# every machine, so a*b+c always rounds twice. The other two flags change no result: no code reads errno or
-# floating-point traps, and the flags allow sqrt and selections to be vectorised.
-set(ONEBIT_HOST_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
+# every machine, so a*b+c always rounds twice. The other flags change no result: no code reads errno or floating-point
+# traps, so sqrt and selections may be vectorised; no other library replaces a function of the rooms, so position-
+# independent code may inline them.
+set(ONEBIT_HOST_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-semantic-interposition)
 if(ONEBIT_NATIVE)
   list(APPEND ONEBIT_HOST_FLAGS -march=native)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -109,6 +110,7 @@ function(onebit_room name)
   list(REMOVE_ITEM cuda ${ROOM_EXCEPT})
   add_library(onebit_${name} STATIC ${sources})
   add_library(onebit::${name} ALIAS onebit_${name})
+  set_target_properties(onebit_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON) # python/capi/ links rooms into a library
   target_link_libraries(onebit_${name} PUBLIC onebit_build ${ROOM_DEPENDS})
   if(ONEBIT_HAS_CUDA)
     onebit_add_cuda(onebit_${name} ${cuda})

@@ -34,7 +34,8 @@ class Communicator {
 /// The workers that a device holds, and its communicator with the devices that hold the others.
 struct Shard {
   Device device;
-  std::vector<Range> ranges;  ///< workers of each rank, in contiguous whole blocks (DenseSum::kBlock)
+  std::vector<Range> ranges;  ///< workers of each rank, contiguous and in order; those of a run's devices are whole
+                              ///< blocks (DenseSum::kBlock)
   std::shared_ptr<Communicator> communicator;
 
   Index rank() const { return communicator->rank(); }

@@ -25,7 +25,17 @@ std::vector<Index> all_workers() {
 class Sum {
  public:
   Sum(const std::string& devices, Index workers, int threads = 2) : group_(parse_devices(devices, threads), workers) {
-    for (Index rank = 0; rank < group_.size(); ++rank) sums_.emplace_back(group_.shard(rank), kColumns);
+    for (Index rank = 0; rank < group_.size(); ++rank) shards_.push_back(group_.shard(rank));
+    for (const Shard& shard : shards_) sums_.emplace_back(shard, kColumns);
+  }
+  /// Gives each device the workers of one range, which need not be whole blocks.
+  Sum(const std::string& devices, const std::vector<Range>& ranges)
+      : group_(parse_devices(devices, 2), std::ssize(ranges) * DenseSum::kBlock) {
+    for (Index rank = 0; rank < group_.size(); ++rank) {
+      shards_.push_back(group_.shard(rank));
+      shards_.back().ranges = ranges;
+    }
+    for (const Shard& shard : shards_) sums_.emplace_back(shard, kColumns);
   }
 
   std::vector<float> operator()(const std::vector<float>& rows, Index group) {
@@ -39,7 +49,7 @@ class Sum {
 
  private:
   std::vector<float> mean_of(Index rank, const std::vector<float>& rows, Index group) {
-    const Shard& shard = group_.shard(rank);
+    const Shard& shard = shards_[static_cast<std::size_t>(rank)];
     const auto data = on(shard.device, rows);
     DenseSum& sum = sums_[static_cast<std::size_t>(rank)];
     const Range own = shard.own();
@@ -52,6 +62,7 @@ class Sum {
   }
 
   DeviceGroup group_;
+  std::vector<Shard> shards_;
   std::vector<DenseSum> sums_;
 };
 
@@ -170,4 +181,25 @@ TEST_CASE("devices exchange the nodes of their slices and the slices of the mean
   constexpr Index low = kColumns / 2, high = kColumns - low;
   CHECK(sum.bytes_received(0) == 2 * low * 8 + high * 4);
   CHECK(sum.bytes_received(1) == 1 * high * 8 + low * 4);
+}
+
+TEST_CASE("the dense mean has the same bits if devices hold parts of blocks, which exchange rows") {
+  const std::vector<std::vector<Range>> divisions = {
+      {{0, 1}, {1, 1}}, {{0, 1}, {1, 1}, {2, 1}}, {{0, 3}, {3, 6}, {9, 4}}, {{0, 4}, {4, 1}, {5, 1}}};
+  for (const std::vector<Range>& ranges : divisions) {
+    const Index workers = ranges.back().end(), devices = std::ssize(ranges);
+    const std::vector<float> rows = wild_rows(workers);
+    for (const std::string backend : {"cpu:", "debug:"}) {
+      for (const Index group : {1, 2, 6}) {
+        CAPTURE(backend, workers, devices, group);
+        CHECK(Sum(backend + std::to_string(devices), ranges)(rows, group) == Sum("cpu", workers)(rows, workers));
+      }
+    }
+  }
+  // Each of two workers sends half of its row and gets half of the mean.
+  Sum sum("cpu:2", divisions[0]);
+  sum(wild_rows(2), 1);
+  constexpr Index low = kColumns / 2, high = kColumns - low;
+  CHECK(sum.bytes_received(0) == low * 4 + high * 4);
+  CHECK(sum.bytes_received(1) == high * 4 + low * 4);
 }

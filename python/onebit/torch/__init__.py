@@ -1,14 +1,16 @@
-"""PyTorch: models of one's own as onebit's workers, and traces of their gradients."""
+"""PyTorch: models of one's own as onebit's workers, traces of their gradients, and the codecs in DistributedDataParallel."""
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onebit.torch._adam import OnebitAdam as OnebitAdam
+    from onebit.torch._hook import Hook as Hook, ddp_hook as ddp_hook
     from onebit.torch._record import record as record
     from onebit.torch._serve import serve as serve
 
-_HOMES = {"record": "_record", "serve": "_serve"}
+_HOMES = {"Hook": "_hook", "OnebitAdam": "_adam", "ddp_hook": "_hook", "record": "_record", "serve": "_serve"}
 
 __all__ = sorted(_HOMES)
 

@@ -1,0 +1,12 @@
+#pragma once
+// The ranks of a caller as a shard of one worker per rank.
+
+#include "device/comm/communicator.hpp"
+#include "python/capi/onebit_codecs.h"
+
+namespace onebit::capi {
+
+/// Returns the shard of this rank. Throws ConfigError if the ranks make no sense.
+device::Shard shard_of(const onebit_ranks& ranks, int threads);
+
+}  // namespace onebit::capi

@@ -1,0 +1,94 @@
+"""1-bit Adam for DistributedDataParallel."""
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from onebit._program import OnebitError
+from onebit.torch._library import Report
+from onebit.torch._worker import Worker
+
+
+def _keep_local(_state: None, bucket: torch.distributed.GradBucket) -> Any:
+    """A communication hook that leaves every rank its own gradients, because the optimizer exchanges."""
+    future: Any = torch.futures.Future()
+    future.set_result(bucket.buffer())
+    return future
+
+
+class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
+    """1-bit Adam (Tang et al. 2021): Adam with a dense all-reduce until the variance is frozen, then momenta in one bit
+    with error feedback. It is the simulator's `onebit-adam`: the same gradients give the same bits.
+
+    module: a DistributedDataParallel, whose gradients stay local from now on (this registers a communication hook), or
+    a module whose ranks start with equal parameters. steps: steps of the whole run, which `freeze` needs: fraction:F of
+    the run, fixed:K (after K steps), auto, published or never. The default, fraction:0.7 with a floor of the variance,
+    is what the laboratory recommends (docs/freeze.md). warmup: steps of learning-rate warm-up. options: further options
+    by the program's names, such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}.
+
+    All parameters form one group. Learning-rate schedulers of torch work as usual.
+    """
+
+    def __init__(self, module: torch.nn.Module, lr: float = 1e-3, betas: Tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0.0, *, steps: Optional[int] = None,
+                 freeze: str = "fraction:0.7", variance_floor: str = "mean:0.01", clip: float = 0.0, warmup: int = 0,
+                 seed: int = 1, options: Optional[Mapping[str, Any]] = None, group: Optional[Any] = None,
+                 threads: Optional[int] = None) -> None:
+        if steps is None and freeze.startswith("fraction"):
+            raise OnebitError("a fraction of an unknown number of steps", f"freeze {freeze}",
+                              "pass steps=..., or freeze='fixed:K'")
+        chosen = {"optimizer": "onebit-adam", "optimizer.lr": lr, "optimizer.beta1": betas[0],
+                  "optimizer.beta2": betas[1], "optimizer.eps": eps, "optimizer.weight-decay": weight_decay,
+                  "optimizer.clip": clip, "optimizer.variance-floor": variance_floor, "freeze": freeze, "seed": seed,
+                  **(options or {})}
+        endless = 1 << 62
+        self._worker = Worker("optimizer", module, chosen, group, threads, endless if steps is None else steps, warmup)
+        self._vector, self._gradients = self._worker.flat()
+        self._flat, self._parts = self._worker.flat()
+        super().__init__(list(self._worker.named.values()), {"lr": lr})
+        if isinstance(module, DistributedDataParallel):
+            module.register_comm_hook(None, _keep_local)
+
+    @property
+    def report(self) -> Report:
+        """What this rank sent in the last step, by the rules of a log's columns; the step's phase; its events."""
+        return self._worker.report
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes of payloads that this rank handed to torch.distributed in the last step, for other ranks."""
+        return self._worker.sent_bytes
+
+    @torch.no_grad()  # type: ignore[misc]
+    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
+        """Exchanges and updates the parameters. Collective. closure: as in torch.optim."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        parameters = list(self._worker.named.values())
+        for parameter, gradient, part in zip(parameters, self._gradients, self._parts):
+            gradient.zero_() if parameter.grad is None else gradient.copy_(parameter.grad)
+            part.copy_(parameter)
+        self._worker.update(self.param_groups[0]["lr"], self._vector, self._flat)
+        for parameter, part in zip(parameters, self._parts):
+            parameter.copy_(part)
+        return loss
+
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        if self.param_groups:
+            raise OnebitError("1-bit Adam has one group of parameters", "add_param_group",
+                              "exempt tensors from weight decay with options={'optimizer.no-decay': ...}")
+        super().add_param_group(param_group)
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The moments, this rank's errors and the learning rate. Every rank has to save its own."""
+        return {**super().state_dict(), "onebit": self._worker.state_dict()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Takes over what state_dict() returned on the same rank, with the same module and options."""
+        own = dict(state_dict)
+        self._worker.load_state_dict(own.pop("onebit", {}))
+        super().load_state_dict(own)

@@ -1,0 +1,217 @@
+"""What one process of a test with torch.distributed does: ddp_jobs.py JOB RANK SIZE MEETING_POINT OUT.npz"""
+import sys
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+import onebit.torch
+
+STEPS = 50
+LR = 2.0 ** -4  # products with a power of two are exact, so torch's SGD and the simulator's round alike
+ADAM = {"lr": 0.01, "betas": (0.9, 0.99), "weight_decay": 0.01, "freeze": "fixed:20"}
+
+# Name of a case: codec, feedback, further options.
+CASES = {f"{codec} {feedback}": (codec, feedback, options)
+         for codec, options in (("sign-l2", {}), ("top-k", {"codec.k": 0.05}), ("qsgd", {"codec.levels": 7}),
+                                ("power-sgd", {"codec.rank": 2}))
+         for feedback in ("ef", "none")}
+CASES.update({
+    "sign-l2 fused": ("sign-l2", "auto", {"optimizer.granularity": "fused"}),
+    "top-k through servers": ("top-k", "ef", {"codec.k": 0.05, "codec.down": "fp16"}),
+    "terngrad": ("terngrad", "auto", {}),
+    "count-sketch": ("count-sketch", "ef", {"codec.k": 20}),
+    "int8, some dense": ("int8", "ef", {"codec.dense": "*bias", "codec.dense-steps": 3, "feedback.dtype": "bf16"}),
+})
+
+
+def net():
+    return torch.nn.Sequential(torch.nn.Linear(13, 24), torch.nn.ReLU(), torch.nn.Linear(24, 17), torch.nn.ReLU(),
+                               torch.nn.Linear(17, 5))
+
+
+def examples(batch):
+    """Inputs and labels of a batch: classes whose means differ, drawn from (seed, step, worker)."""
+    random = np.random.default_rng([batch.seed, batch.step, batch.worker])
+    labels = random.integers(0, 5, 16)
+    means = np.random.default_rng(7).normal(size=(5, 13))
+    return torch.tensor(means[labels] + random.normal(size=(16, 13)), dtype=torch.float32), torch.tensor(labels)
+
+
+class Batch:
+    def __init__(self, step, worker, seed=1):
+        self.step, self.worker, self.seed = step, worker, seed
+
+
+def flat(tensors):
+    return torch.cat([t.detach().reshape(-1) for t in tensors]).numpy().copy()
+
+
+def wrapped():
+    """A module in several small buckets, which are rebuilt after the first step."""
+    torch.manual_seed(1)
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 600
+    return DistributedDataParallel(net(), bucket_cap_mb=0.001)
+
+
+def train_through(hook, state, rank, case):
+    """Trains with SGD through a hook. Returns the gradients before it, and parameters and numbers after each step."""
+    model = wrapped()
+    names = {p: i for i, p in enumerate(model.module.parameters())}
+    local, buckets = [None] * len(names), []
+
+    def recording(_, bucket):
+        for p, g in zip(bucket.parameters(), bucket.gradients()):
+            local[names[p]] = g.clone()
+        buckets.append(bucket.index())
+        return hook(state[0], bucket)
+
+    model.register_comm_hook(None, recording)
+    optimizer = torch.optim.SGD(model.parameters(), lr=LR)
+    rows = {"x0": flat(model.module.parameters()), "gradients": [], "params": [], "up": [], "down": [], "messages": [],
+            "sent": []}
+    for step in range(1, STEPS + 1):
+        inputs, labels = examples(Batch(step, rank))
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+        rows["gradients"].append(flat(local))
+        rows["params"].append(flat(model.module.parameters()))
+        if hasattr(state[0], "report"):
+            report = state[0].report
+            for name, value in (("up", report.bytes_up), ("down", report.bytes_down), ("messages", report.messages),
+                                ("sent", state[0].sent_bytes)):
+                rows[name].append(value)
+        if step == STEPS // 2 and case is not None:  # a new state takes over what the old one saved
+            saved = state[0].state_dict()
+            state[0], _ = make(model, case)
+            state[0].load_state_dict(saved)
+    assert len(set(buckets)) > 1, "the test needs several buckets"
+    return rows
+
+
+def make(model, case):
+    codec, feedback, options = CASES[case]
+    return onebit.torch.ddp_hook(model, codec, feedback, options=options)
+
+
+def hooks(rank, _size):
+    """Trains through every case."""
+    results = {}
+    for case in CASES:
+        state, hook = make(wrapped(), case)
+        for name, values in train_through(hook, [state], rank, case).items():
+            results[f"{case}/{name}"] = np.array(values)
+    return results
+
+
+def adam(rank, size):
+    """Trains with 1-bit Adam, and once more with a stop in the middle."""
+    results = {}
+    for case in ("through", "resumed"):
+        model = wrapped()
+        module = model if case == "through" else model.module
+
+        def make_optimizer():
+            return onebit.torch.OnebitAdam(module, steps=STEPS, **ADAM)
+
+        optimizer = make_optimizer()
+        lists = ("gradients", "params", "losses", "up", "down", "messages", "sent", "phases", "events")
+        rows = {"x0": flat(model.module.parameters()), **{name: [] for name in lists}}
+        for step in range(1, STEPS + 1):
+            inputs, labels = examples(Batch(step, rank))
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(module(inputs), labels)
+            loss.backward()
+            rows["gradients"].append(flat(p.grad for p in model.module.parameters()))
+            optimizer.step()
+            rows["losses"].append(loss.item())
+            rows["params"].append(flat(model.module.parameters()))
+            report = optimizer.report
+            for name, value in (("up", report.bytes_up), ("down", report.bytes_down), ("messages", report.messages),
+                                ("sent", optimizer.sent_bytes), ("phases", report.phase)):
+                rows[name].append(value)
+            rows["events"] += report.events
+            if case == "resumed" and step in (10, 30):
+                saved = optimizer.state_dict()
+                optimizer = make_optimizer()
+                optimizer.load_state_dict(saved)
+        results.update({f"{case}/{name}": np.array(values) for name, values in rows.items()})
+    return results
+
+
+def power_sgd(rank, size):
+    """PyTorch's own PowerSGD hook and ours, from the same right factors, on the same gradients."""
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as theirs
+    results = {}
+    gradients = np.random.default_rng([5, rank]).normal(size=(STEPS, 24 * 13)).astype(np.float32)
+    common = np.random.default_rng(6).normal(size=(24, 3)) @ np.random.default_rng(7).normal(size=(3, 13)) * 4
+    given = [torch.from_numpy((g.reshape(24, 13) + common).astype(np.float32)) for g in gradients]
+    for name in ("ours", "theirs"):
+        module = torch.nn.Linear(13, 24, bias=False)
+        model = DistributedDataParallel(module)
+        state, hook = onebit.torch.ddp_hook(model, "power-sgd", options={"codec.rank": 2})
+        if name == "theirs":
+            start = state.state_dict()["items"]["right_factors"]
+            state = theirs.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2)
+            hook = theirs.powerSGD_hook
+            state.iter = 2  # compress from the first step
+            state.p_memory_dict[0], state.q_memory_dict[0] = torch.zeros(24 * 2), start.clone()
+        model.register_comm_hook(state, hook)
+        means = []
+        for gradient in given:
+            module.zero_grad()
+            (model(torch.eye(13)) * gradient.t()).sum().backward()
+            means.append(flat([module.weight.grad]))
+        results[f"{name}/means"] = np.array(means)
+    results["gradients"] = np.array([flat([g]) for g in given])
+    return results
+
+
+def failures(rank, size):
+    """Errors that users see, as texts."""
+    texts = {}
+
+    def refuse(name, work):
+        try:
+            work()
+            texts[name] = "nothing was refused"
+        except Exception as error:
+            texts[name] = f"{type(error).__name__}: {error}"
+
+    module = net()
+    refuse("codec", lambda: onebit.torch.ddp_hook(module, "topk"))
+    refuse("option", lambda: onebit.torch.ddp_hook(module, options={"codec.kk": 1}))
+    refuse("value", lambda: onebit.torch.ddp_hook(module, options={"codec.k": "many"}))
+    refuse("channel", lambda: onebit.torch.ddp_hook(module, "sign-l1", channel="linear"))
+    refuse("tree", lambda: onebit.torch.ddp_hook(module, "top-k", channel="tree"))
+    refuse("dense", lambda: onebit.torch.ddp_hook(module, options={"codec.dense": "nothing*"}))
+    refuse("device", lambda: onebit.torch.ddp_hook(torch.nn.Linear(2, 2, device="meta")))
+    refuse("type", lambda: onebit.torch.ddp_hook(torch.nn.Linear(2, 2).double()))
+    refuse("freeze", lambda: onebit.torch.OnebitAdam(module))
+    refuse("late freeze", lambda: onebit.torch.OnebitAdam(module, steps=10, freeze="fixed:10"))
+    saved = onebit.torch.ddp_hook(module)[0].state_dict()
+    refuse("state", lambda: onebit.torch.ddp_hook(module, "sign-l1")[0].load_state_dict(saved))
+    optimizer = onebit.torch.OnebitAdam(module, steps=10, freeze="fixed:1", variance_floor="0")
+    for step in range(3):
+        for p in module.parameters():
+            p.grad = torch.ones_like(p)
+        if step == 2 and rank == 1:
+            list(module.parameters())[0].grad[0, 0] = float("nan")
+        if step < 2:
+            optimizer.step()
+    refuse("not finite", optimizer.step)
+    return {name: np.array(text) for name, text in texts.items()}
+
+
+def main():
+    job, rank, size, meeting_point, out = sys.argv[1:]
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{meeting_point}", rank=int(rank), world_size=int(size))
+    np.savez(out, **globals()[job](int(rank), int(size)))
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""onebit.torch against the simulator.
+
+Processes that talk over gloo train small modules; the program replays their gradients. Everything has to have the same
+bits. Skipped where torch is missing, unless ONEBIT_REQUIRE names it."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+try:
+    import torch.distributed
+    missing = "" if torch.distributed.is_gloo_available() else "torch has no gloo"
+except ImportError as error:
+    missing = f"no python3 with torch: {error}"
+if missing:
+    required = "torch" in os.environ.get("ONEBIT_REQUIRE", "").split(",")
+    print(f"{'ONEBIT_REQUIRE names torch, but' if required else 'ONEBIT-SKIPPED'}: {missing}")
+    sys.exit(1 if required else 0)
+
+import ddp_jobs
+from support import PROGRAM
+
+HERE = pathlib.Path(__file__).resolve().parent
+# The default number of threads is one per core and process, which takes turns on a machine with few cores.
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
+               "PYTHONPATH": f"{HERE.parent.parent / 'python'}:{HERE}"}
+
+
+class Ranks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def results(self, job, size):
+        """Runs a job in `size` processes. Returns what each of them saw."""
+        outs = [self.folder / f"{job}-{size}-{rank}.npz" for rank in range(size)]
+        processes = [subprocess.Popen([sys.executable, str(HERE / "ddp_jobs.py"), job, str(rank), str(size),
+                                       str(self.folder / f"{job}-{size}"), str(out)], env=ENVIRONMENT)
+                     for rank, out in enumerate(outs)]
+        try:
+            self.assertEqual([process.wait(timeout=120) for process in processes], [0] * size)
+        finally:
+            for process in processes:
+                process.kill()
+        return [np.load(out) for out in outs]
+
+    def onebit(self, *arguments):
+        return subprocess.run([PROGRAM, *map(str, arguments)], env=ENVIRONMENT, cwd=self.folder, check=True,
+                              capture_output=True, text=True).stdout
+
+    def replay(self, name, ranks, case, *options):
+        """Replays the gradients that the ranks recorded. Returns the parameters after each step, and the log."""
+        module = ddp_jobs.net()
+        shapes = [tuple(p.shape) for p in module.parameters()]
+        with h5py.File(self.folder / f"{name}.h5", "w") as trace:
+            trace["gradients"] = np.stack([rank[f"{case}/gradients"] for rank in ranks], axis=1)
+            trace["x0"] = ranks[0][f"{case}/x0"]
+            trace["tensor_sizes"] = np.array([int(np.prod(shape)) for shape in shapes])
+            trace["tensor_shapes"] = np.array([shape if len(shape) > 1 else (shape[0], 0) for shape in shapes])
+        self.onebit("replay", f"{name}.h5", *options, "-o", f"{name}-out.h5", "--log", f"{name}-log.h5")
+        with h5py.File(self.folder / f"{name}-out.h5") as out:
+            return out["params"][:], h5py.File(self.folder / f"{name}-log.h5")
+
+    def require_traffic(self, ranks, case, log):
+        """What each rank counts is what the log counts. Returns what the ranks together really sent in each step, and
+        what the log counts for all of them."""
+        steps = log["steps"]
+        for rank in ranks:
+            for name, column in (("up", "bytes_up"), ("down", "bytes_down"), ("messages", "messages")):
+                np.testing.assert_array_equal(rank[f"{case}/{name}"], steps[column][:], f"{case} {name}")
+        return sum(rank[f"{case}/sent"] for rank in ranks), len(ranks) * (steps["bytes_up"][:] + steps["bytes_down"][:])
+
+    def require_bits(self, ranks, case, params):
+        for rank in ranks:
+            np.testing.assert_array_equal(rank[f"{case}/params"].view(np.uint32), params.view(np.uint32), case)
+        self.assertGreater(np.abs(np.diff(params, axis=0)).max(), 0)
+
+
+class Hook(Ranks):
+    def check(self, size):
+        ranks = self.results("hooks", size)
+        for number, (case, (codec, feedback, options)) in enumerate(ddp_jobs.CASES.items()):
+            with self.subTest(case=case, ranks=size):
+                # A trace has no names of tensors.
+                dashes = [word for name, value in options.items()
+                          for word in (f"--{name}", str(value).replace("*bias", "tensor1,tensor3,tensor5"))]
+                params, log = self.replay(f"case{number}", ranks, case, "--optimizer", "ef-sgd", "--optimizer.lr",
+                                          repr(ddp_jobs.LR), "--codec", codec, "--feedback", feedback, *dashes)
+                self.require_bits(ranks, case, params)
+                sent, logged = self.require_traffic(ranks, case, log)
+                print(f"{case}, {size} ranks: {sent.mean():.1f} bytes sent per step, {logged.mean():.1f} in the log")
+
+    def test_two_ranks_have_the_bits_of_the_simulator(self):
+        self.check(2)
+
+    def test_three_ranks_have_the_bits_of_the_simulator(self):
+        self.check(3)
+
+    def test_pytorchs_power_sgd_hook_differs_from_ours_by_rounding(self):
+        rank = self.results("power_sgd", 2)[0]
+        ours, theirs = (rank[f"{name}/means"].astype(np.float64) for name in ("ours", "theirs"))
+        difference = np.linalg.norm(ours - theirs, axis=1) / np.linalg.norm(theirs, axis=1)
+        print("relative difference from PyTorch's hook after steps 1, 2, 10, 50:", *difference[[0, 1, 9, 49]])
+        self.assertLess(difference[0], 1e-6)
+        self.assertLess(difference.max(), 1e-2)
+
+    def test_what_does_not_fit_is_refused_in_one_line(self):
+        for rank in self.results("failures", 2):
+            texts = {name: str(rank[name]) for name in rank.files}
+            print(texts)
+
+
+class Adam(Ranks):
+    OPTIONS = ("--optimizer", "onebit-adam", "--optimizer.lr", ddp_jobs.ADAM["lr"], "--optimizer.beta2",
+               ddp_jobs.ADAM["betas"][1], "--optimizer.weight-decay", ddp_jobs.ADAM["weight_decay"], "--freeze",
+               ddp_jobs.ADAM["freeze"], "--optimizer.variance-floor", "mean:0.01")
+
+    def test_two_ranks_have_the_bits_of_the_simulator(self):
+        ranks = self.results("adam", 2)
+        for case in ("through", "resumed"):
+            params, log = self.replay(case, ranks, case, *self.OPTIONS)
+            self.require_bits(ranks, case, params)
+            sent, logged = self.require_traffic(ranks, case, log)
+            np.testing.assert_array_equal(sent, logged)
+        self.compare_training(ranks)
+
+    def compare_training(self, ranks):
+        """The simulator trains the same module."""
+        (self.folder / "worker.py").write_text(
+            "import ddp_jobs, onebit.torch, torch\ntorch.set_num_threads(1)\n"
+            "onebit.torch.serve(ddp_jobs.net, 'cross_entropy', examples=ddp_jobs.examples)\n")
+        self.onebit("run", "--model", "external", "--model.command", f"{sys.executable} worker.py", "--workers", 2,
+                    "--batch", 16, "--steps", ddp_jobs.STEPS, *self.OPTIONS, "--log.every", 1, "-o", "run.h5")
+        losses = np.mean([rank["through/losses"] for rank in ranks], axis=0)
+        with h5py.File(self.folder / "run.h5") as log:
+            np.testing.assert_array_equal(losses, log["steps/loss"][:])
+            self.require_traffic(ranks, "through", log)
+        print(f"1-bit Adam: loss {losses[0]:.4f} to {losses[-1]:.4f} in two processes and in the simulator")
