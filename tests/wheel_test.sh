@@ -22,6 +22,7 @@ onebit.plot.loss(runs, x="bytes").figure.savefig("loss.png")')
   env -i "$work/$1/bin/onebit" list presets | grep -q onebit-adam-bert || fail "the presets are missing"
 }
 
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 scripts/wheel.sh --fast
 say "installing the wheel into an empty venv"
 python3 -m venv "$work/wheel"
@@ -30,7 +31,7 @@ picture wheel
 
 say "installing the checkout into an empty venv"
 python3 -m venv "$work/checkout"
-quietly build/wheel-checkout.log "$work/checkout/bin/pip" install -C cmake.define.ONEBIT_NATIVE=ON \
-  -C cmake.define.ONEBIT_WERROR=ON ./python
+quietly build/wheel-checkout.log "$work/checkout/bin/pip" install \
+  -Ccmake.define.ONEBIT_{NATIVE=ON,WERROR=ON,CUDA=AUTO} ./python
 picture checkout
 say "wheel_test: passed"

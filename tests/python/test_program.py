@@ -98,6 +98,24 @@ class Commands(InFolder):
                 onebit.run(steps=1)
 
 
+    def test_a_wheel_has_a_second_program_for_older_cpus(self):
+        folder = self.folder / "program" / "bin"
+        folder.mkdir(parents=True)
+        with mock.patch.object(_program, "__file__", str(self.folder / "_program.py")):
+            self.assertIsNone(_program._in_package())
+            for names, is_new, expected in ((["onebit"], False, "onebit"), (["onebit-x86-64-v2"], True, "onebit"),
+                                            ([], False, "onebit-x86-64-v2")):
+                for name in names:
+                    (folder / name).touch()
+                with mock.patch.object(_program, "_has_x86_64_v3", lambda is_new=is_new: is_new):
+                    self.assertEqual(_program._in_package(), str(folder / expected))
+        self.assertIsInstance(_program._has_x86_64_v3(), bool)
+
+    def test_what_leaves_nothing_to_return_is_refused(self):
+        with self.assertRaisesRegex(onebit.OnebitError, r"leaves nothing to return \(run, dry_run\); use it in a shell"):
+            onebit.run(**OPTIONS, dry_run=True)
+
+
 class Screens(InFolder):
     LONG = {**OPTIONS, "steps": 3000}
 
