@@ -1,7 +1,7 @@
 """Softmax regression in numpy, trained by onebit with --model external --model.command 'python3 numpy_worker.py'"""
 import numpy as np
 
-import onebit_worker
+import onebit.worker
 
 
 class Softmax:
@@ -30,4 +30,4 @@ class Softmax:
 
 
 if __name__ == "__main__":
-    onebit_worker.serve(Softmax)
+    onebit.worker.serve(Softmax)

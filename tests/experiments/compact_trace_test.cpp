@@ -179,10 +179,10 @@ TEST_CASE("compact trace: the recorder keeps the norms of what it is given") {
   const std::string python = find_python("h5py");
   ONEBIT_SKIP_UNLESS(!python.empty(), "h5py", "no python3 with h5py");
   const Folder folder;
-  std::filesystem::copy(source_path("docs/onebit_recorder.py"), folder / "");
+  const Variable package("PYTHONPATH", source_path("python"));
   const Outcome made = run_in(folder, {python, "-B", "-c", R"(
 import numpy
-from onebit_recorder import CompactRecorder, Recorder
+from onebit.recorder import CompactRecorder, Recorder
 random = numpy.random.default_rng(3)
 x = {'w': random.normal(size=(3, 5)), 'none': numpy.zeros((0, 2)), 'b': random.normal(size=4)}
 steps = [[{name: random.normal(size=value.shape) for name, value in x.items()} for _ in range(3)] for _ in range(30)]

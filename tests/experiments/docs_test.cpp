@@ -1,7 +1,8 @@
 // Runs the commands in the documentation as they are written: those after "$ " in fenced blocks marked `console`. All
-// commands of a page run in one folder, with the sample data as data/, the scripts of docs/ next to it, and the Python
-// package.
+// commands of a page run in one folder, with the sample data as data/, the scripts of docs/ next to it, the Python
+// package, and the page's own programs: fenced blocks marked `python` whose first line is a comment with a file's name.
 
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -40,6 +41,23 @@ std::vector<std::string> commands_of(const std::string& page) {
   return commands;
 }
 
+/// Returns the programs on a page by their names.
+std::map<std::string, std::string> programs_of(const std::string& page) {
+  std::map<std::string, std::string> programs;
+  std::stringstream lines(page);
+  std::string* program = nullptr;
+  for (std::string line, before; std::getline(lines, line); before = line) {
+    if (begins(line, "```")) {
+      program = nullptr;
+    } else if (before == "```python" && begins(line, "# ") && line.ends_with(".py")) {
+      program = &programs[line.substr(2)];
+    } else if (program != nullptr) {
+      *program += line + "\n";
+    }
+  }
+  return programs;
+}
+
 bool mentions(const std::vector<std::string>& commands, const std::string& word) {
   return std::any_of(commands.begin(), commands.end(),
                      [&](const std::string& command) { return command.find(word) != std::string::npos; });
@@ -56,10 +74,12 @@ std::vector<fs::path> pages() {
   return result;
 }
 
-/// Makes the folder of a page: data/, the scripts, and bin/ with the program and a Python that has h5py.
+/// Makes the folder of a page: data/, the scripts, the page's programs, and bin/ with `onebit` and a Python that has
+/// h5py.
 class Terminal {
  public:
-  explicit Terminal(const std::string& python) : path_("PATH", (tools_ / "") + ":" + std::getenv("PATH")) {
+  explicit Terminal(const std::string& python, const std::string& page = "")
+      : path_("PATH", (tools_ / "") + ":" + std::getenv("PATH")) {
     fs::create_symlink(ONEBIT_PROGRAM, tools_ / "onebit");
     if (!python.empty()) {
       write_file(tools_ / "python3", "#!/bin/sh\nPATH=${PATH#*:}\nexec " + python + " \"$@\"\n");
@@ -73,6 +93,7 @@ class Terminal {
     for (const auto& entry : fs::directory_iterator(fs::path(source_path("docs")))) {
       if (entry.path().extension() == ".py") fs::copy(entry.path(), work_ / "");
     }
+    for (const auto& [name, text] : programs_of(page)) write_file(work_ / name, text);
   }
 
   Outcome run(const std::string& command) const {
@@ -88,7 +109,7 @@ class Terminal {
 
 void check_page(const fs::path& page, const std::vector<std::string>& commands, const std::string& python) {
   CAPTURE(page.string());
-  const Terminal terminal(python);
+  const Terminal terminal(python, read_file(page.string()));
   for (const std::string& command : commands) {
     const Outcome run = terminal.run(command);
     CAPTURE(command, run.err, run.out);
@@ -106,6 +127,11 @@ TEST_CASE("docs: commands are found where they are marked, and only there") {
   CHECK(commands_of("no block\n").empty());
 }
 
+TEST_CASE("docs: a page's programs are those with a name") {
+  const std::string page = "```python\n# a.py\nimport b\n\nb.c()\n```\n# d.py\n```python\nx = 1\n# e.py\n```\n";
+  CHECK(programs_of(page) == std::map<std::string, std::string>{{"a.py", "import b\n\nb.c()\n"}});
+}
+
 TEST_CASE("docs: a command that fails is seen") {
   const Terminal terminal("");
   CHECK(terminal.run("onebit list").status == 0);
@@ -117,25 +143,30 @@ namespace {
 /// Checks every fourth page, beginning with page `from`, so that tests run in parallel and none takes long.
 void check_pages(std::size_t from) {
   const std::string python = find_python("h5py");
-  std::size_t count = 0, without_data = 0, without_python = 0, without_mpi = 0;
+  const bool torch = !find_python("h5py, torch").empty();
+  std::size_t count = 0, without_data = 0, without_python = 0, without_torch = 0, without_mpi = 0;
   const Variable oversubscribe("OMPI_MCA_rmaps_base_oversubscribe", "1");
   const Variable root("OMPI_ALLOW_RUN_AS_ROOT", "1"), sure("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
   const bool shared = fs::exists(shared_path("data"));
   const std::vector<fs::path> all = pages();
   for (std::size_t i = from; i < all.size(); i += 4) {
-    const std::vector<std::string> commands = commands_of(read_file(all[i].string()));
+    const std::string page = read_file(all[i].string());
+    const std::vector<std::string> commands = commands_of(page);
     const bool lacks_data = !shared && (mentions(commands, "data/") || mentions(commands, "golden/"));
     const bool lacks_python = python.empty() && mentions(commands, "python3");
     without_data += lacks_data ? 1 : 0;
     without_python += lacks_python ? 1 : 0;
+    const bool lacks_torch = !torch && page.find("import torch") != page.npos;
+    without_torch += lacks_torch ? 1 : 0;
     const bool lacks_mpi = !mpi_is_here() && mentions(commands, "--ranks");
     without_mpi += lacks_mpi ? 1 : 0;
-    if (!lacks_data && !lacks_python && !lacks_mpi) check_page(all[i], commands, python);
+    if (!lacks_data && !lacks_python && !lacks_torch && !lacks_mpi) check_page(all[i], commands, python);
     count += commands.size();
   }
   CHECK(count > 0);
   ONEBIT_SKIP_UNLESS(without_data == 0, "shared", "pages use sample data that is not here");
   ONEBIT_SKIP_UNLESS(without_python == 0, "h5py", "pages use python3 with h5py");
+  ONEBIT_SKIP_UNLESS(without_torch == 0, "torch", "pages use python3 with torch");
   ONEBIT_SKIP_UNLESS(without_mpi == 0, "mpi", "pages use MPI");
 }
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 /// file.
 constexpr const char* kWorker = R"(
 import os, signal, sys, time
-import numpy, numpy_worker, onebit_worker
+import numpy, numpy_worker, onebit.worker
 
 what = sys.argv[1] if len(sys.argv) > 1 else ""
 with open("starts", "a") as file:
@@ -71,18 +71,17 @@ class Model(numpy_worker.Softmax):
         return loss, tensors
 
 if what == "old":
-    onebit_worker.VERSION = "0"
+    onebit.worker.VERSION = "0"
 if what == "uninitialised":
     del Model.initialize, numpy_worker.Softmax.initialize
-onebit_worker.serve(Model)
+onebit.worker.serve(Model)
 )";
 
 /// A folder with worker programs, and a Python that has numpy.
 class Bench {
  public:
-  Bench() : python_(find_python("h5py")) {
-    for (const char* name : {"onebit_worker.py", "numpy_worker.py"})
-      fs::copy(source_path("docs/") + name, folder_ / "");
+  Bench() : python_(find_python("h5py")), package_("PYTHONPATH", source_path("python")) {
+    fs::copy(source_path("docs/numpy_worker.py"), folder_ / "");
     write_file(folder_ / "worker.py", kWorker);
   }
 
@@ -134,6 +133,7 @@ class Bench {
  private:
   Folder folder_;
   std::string python_;
+  Variable package_;
 };
 
 #define NEEDS_NUMPY(bench) ONEBIT_SKIP_UNLESS((bench).available(), "h5py", "no python3 with numpy and h5py")
@@ -257,7 +257,7 @@ TEST_CASE("external: tokens and their labels arrive, and initial weights may com
   for (int i = 0; i < 20'000; ++i) text += static_cast<char>('a' + i % 26);
   write_file(bench.folder() / "text.txt", text);
   write_file(bench.folder() / "worker.py", R"(
-import numpy, onebit_worker
+import numpy, onebit.worker
 class Model:
     def __init__(self, data):
         assert (data.context, data.vocabulary, data.targets, data.features) == (5, 256, 1, 0), data
@@ -271,7 +271,7 @@ class Model:
         return self.check(weights, batch), {"scale": 1, "one": numpy.zeros((3, 4, 2))}
     def evaluate(self, weights, batch):
         return batch.size * self.check(weights, batch), 0, batch.size
-onebit_worker.serve(Model)
+onebit.worker.serve(Model)
 )");
   REQUIRE(run_in(bench.folder(), {find_python("h5py"), "-c", R"(
 import h5py, numpy
@@ -301,7 +301,7 @@ TEST_CASE("external: without data the program draws by seed, step and worker") {
   const Bench bench;
   NEEDS_NUMPY(bench);
   write_file(bench.folder() / "worker.py", R"(
-import numpy, onebit_worker
+import numpy, onebit.worker
 class Model:
     def __init__(self, data):
         assert data.data == "none" and data.workers == 3
@@ -315,7 +315,7 @@ class Model:
         return x @ x / 2, {"x": x + noise}
     def evaluate(self, weights, batch):
         return weights["x"].astype(float) @ weights["x"] / 2, 0, 1
-onebit_worker.serve(Model)
+onebit.worker.serve(Model)
 )");
   const auto losses = [&](const std::string& group) {
     const Outcome run = run_onebit(

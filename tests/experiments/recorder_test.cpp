@@ -1,4 +1,4 @@
-// Traces written by docs/onebit_recorder.py: they replay as computed by hand, and recording takes little memory however
+// Traces written by onebit.recorder: they replay as computed by hand, and recording takes little memory however
 // long they are.
 
 #include "sim/log/reader.hpp"
@@ -13,10 +13,9 @@ namespace {
 
 /// Runs a script that uses the recorder.
 Outcome python(const Folder& folder, const std::string& script) {
-  std::filesystem::copy(source_path("docs/onebit_recorder.py"), folder / "",
-                        std::filesystem::copy_options::overwrite_existing);
+  const Variable package("PYTHONPATH", source_path("python"));
   return run_in(
-      folder, {find_python("h5py"), "-B", "-c", "import h5py, numpy\nfrom onebit_recorder import Recorder\n" + script});
+      folder, {find_python("h5py"), "-B", "-c", "import h5py, numpy\nfrom onebit.recorder import Recorder\n" + script});
 }
 
 void check_python(const Folder& folder, const std::string& script) {

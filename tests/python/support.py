@@ -1,9 +1,11 @@
 """What the tests of the Python package share: the program, and a temporary folder."""
 from __future__ import annotations
 
+import importlib
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -29,3 +31,37 @@ class InFolder(unittest.TestCase):
         cls.addClassCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
         cls.folder = pathlib.Path(folder.name)
+
+
+class InOwnFolder(unittest.TestCase):
+    """Test cases that each work in a temporary folder, and run the program on models of their own."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="onebit-python-")
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+
+    def onebit(self, *words: object, status: int = 0) -> str:
+        """Runs the program. Returns its output, or its errors if it has to fail."""
+        run = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True)
+        self.assertEqual(run.returncode, status, run.stderr)
+        return run.stderr if status else run.stdout
+
+    def external(self, model: str, *words: object, log: str, status: int = 0) -> str:
+        """Runs the program on a model, which is the text of a Python program."""
+        pathlib.Path("model.py").write_text(model)
+        command = f"OMP_NUM_THREADS=1 '{sys.executable}' model.py"
+        return self.onebit("run", "--model", "external", "--model.command", command, *words, "-o", log, status=status)
+
+
+def need(*modules: str) -> None:
+    """Ends the test as skipped unless all modules are installed. It fails where ONEBIT_REQUIRE names one that is not."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            if module in os.environ.get("ONEBIT_REQUIRE", "").split(","):
+                sys.exit(f"ONEBIT_REQUIRE names {module}, but: {error}")
+            print(f"ONEBIT-SKIPPED: no python3 with {module}")
+            sys.exit()

@@ -1,0 +1,23 @@
+"""PyTorch: models of one's own as onebit's workers, and traces of their gradients."""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onebit.torch._record import record as record
+    from onebit.torch._serve import serve as serve
+
+_HOMES = {"record": "_record", "serve": "_serve"}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'onebit.torch' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"onebit.torch.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,162 @@
+"""Records the gradients of a torch module for `onebit replay`."""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, Iterable, List, Optional, Union, overload
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.nn.parallel import DistributedDataParallel
+
+from onebit.recorder import CompactRecorder, Recorder
+
+Path = Union[str, "os.PathLike[str]"]
+Hook = Callable[[Any, Any], Any]
+
+
+def _array(tensor: Tensor) -> Any:
+    return (tensor.to_dense() if tensor.is_sparse else tensor).detach().float().cpu().numpy()
+
+
+class _Recording:
+    """What both kinds of recordings share: the trained parameters, the recorder, and the end of a `with`."""
+
+    recorder: Optional[Recorder]  # None on ranks that do not write
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        if not self.parameters:
+            raise ValueError("the module has no parameter to train: none has requires_grad")
+
+    def _open(self, path: Path, workers: int, compact: bool) -> Recorder:
+        x0 = {name: _array(p) for name, p in self.parameters.items()}
+        return (CompactRecorder if compact else Recorder)(path, x0, workers)
+
+    def close(self) -> None:
+        """Ends the trace."""
+        if self.recorder is not None:
+            self.recorder.close()
+            self.recorder = None
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class LoopRecording(_Recording):
+    """Records a loop of one process, in which each worker's loss is computed in turn."""
+
+    def __init__(self, path: Path, module: torch.nn.Module, workers: int, compact: bool) -> None:
+        super().__init__(module)
+        self.recorder = self._open(path, workers, compact)
+
+    def __enter__(self) -> LoopRecording:
+        return self
+
+    def backward(self, losses: Iterable[Tensor]) -> None:
+        """Takes the place of loss.backward(): computes and records the gradient of each worker's mean loss, and sets the
+        parameters' grad to the mean over the workers. A generator of losses keeps one graph at a time."""
+        if self.recorder is None:
+            raise ValueError("the trace is closed")
+        sums: Dict[str, Optional[Tensor]] = dict.fromkeys(self.parameters)
+        gradients: List[Dict[str, Any]] = []
+        values: List[float] = []
+        for loss in losses:
+            own = torch.autograd.grad(loss, list(self.parameters.values()), allow_unused=True)
+            gradients.append({name: np.zeros(p.shape, np.float32) if g is None else _array(g)
+                              for (name, p), g in zip(self.parameters.items(), own)})
+            values.append(loss.item())
+            for name, g in zip(self.parameters, own):
+                before = sums[name]
+                sums[name] = before if g is None else g if before is None else before + g
+        self.recorder.step(gradients, values)
+        for name, p in self.parameters.items():
+            total = sums[name]
+            p.grad = None if total is None else total / len(values)
+
+
+class DdpRecording(_Recording):
+    """Records what each rank of DistributedDataParallel computes, in a hook before the gradients are averaged. Rank 0
+    writes the trace."""
+
+    def __init__(self, path: Path, module: DistributedDataParallel, compact: bool, hook: Optional[Hook],
+                 state: Any) -> None:
+        super().__init__(module.module)
+        if dist.get_world_size(module.process_group) != dist.get_world_size():
+            raise ValueError("the module is trained by some ranks only: record needs all ranks of the process group")
+        # A group of its own: the exchanges of other hooks may run at any time, in an order that differs between ranks.
+        self.group = dist.new_group(backend="gloo")
+        self.compact, self.workers, self.writes = compact, dist.get_world_size(), dist.get_rank() == 0
+        self.recorder = self._open(path, 1 if compact else self.workers, compact) if self.writes else None
+        self.names = {p: name for name, p in self.parameters.items()}
+        self.rows: List[Dict[str, Any]] = []  # the gradients so far in this step, by worker
+        self.active = True
+        inner = allreduce_hook if hook is None else hook
+        module.register_comm_hook(module.process_group if hook is None else state,
+                                  lambda state, bucket: (self._collect(bucket), inner(state, bucket))[1])
+
+    def __enter__(self) -> DdpRecording:
+        return self
+
+    def close(self) -> None:
+        self.active = False
+        super().close()
+
+    def _collect(self, bucket: Any) -> None:
+        """Brings the bucket's gradients of all ranks to rank 0, and writes a step once they are complete."""
+        if not self.active:
+            return
+        own = bucket.buffer()
+        rows = self._gather(own.detach().float().cpu())
+        if self.recorder is None:
+            return
+        self.rows = self.rows or [{} for _ in rows]
+        for p, view in zip(bucket.parameters(), bucket.gradients()):
+            start = view.storage_offset() - own.storage_offset()
+            for gradients, row in zip(self.rows, rows):
+                gradients[self.names[p]] = row.as_strided(view.size(), view.stride(), start).numpy()
+        if len(self.rows[0]) == len(self.parameters):
+            self.recorder.step(self.rows)
+            self.rows = []
+
+    def _gather(self, own: Tensor) -> List[Tensor]:
+        """On rank 0, returns all ranks' gradients; their mean, if only that is needed."""
+        if self.compact:
+            total = own.clone()
+            dist.reduce(total, 0, group=self.group)
+            return [total / self.workers]
+        rows = [torch.empty_like(own) for _ in range(self.workers)] if self.writes else None
+        dist.gather(own, rows, 0, group=self.group)
+        return rows or []
+
+
+@overload
+def record(path: Path, module: DistributedDataParallel, *, compact: bool = False, hook: Optional[Hook] = None,
+           state: Any = None) -> DdpRecording: ...
+
+
+@overload
+def record(path: Path, module: torch.nn.Module, workers: int, *, compact: bool = False) -> LoopRecording: ...
+
+
+def record(path: Path, module: torch.nn.Module, workers: Optional[int] = None, *, compact: bool = False,
+           hook: Optional[Hook] = None, state: Any = None) -> Union[LoopRecording, DdpRecording]:
+    """Starts a trace of the module's gradients, for use with `with`.
+
+    module: a module whose loop runs in one process. Give the number of workers, and replace loss.backward() by the
+        `backward` of what is returned, with each worker's loss. Or a DistributedDataParallel: each rank is a worker, and
+        the loop stays as it is. All ranks must call record, and none of them register_comm_hook.
+    compact: keeps no gradients, only the norms of their mean and statistics of its signs.
+    hook, state: what register_comm_hook would get. By default the gradients are averaged.
+    """
+    if isinstance(module, DistributedDataParallel):
+        if workers is not None:
+            raise TypeError("the ranks of DistributedDataParallel are the workers: leave out workers")
+        return DdpRecording(path, module, compact, hook, state)
+    if workers is None:
+        raise TypeError("give the number of workers: record(path, module, workers)")
+    if hook is not None or state is not None:
+        raise TypeError("a hook needs a DistributedDataParallel")
+    return LoopRecording(path, module, workers, compact)
