@@ -108,15 +108,15 @@ class DdpRecording(_Recording):
         """Brings the bucket's gradients of all ranks to rank 0, and writes a step once they are complete."""
         if not self.active:
             return
-        own = bucket.buffer()
-        rows = self._gather(own.detach().float().cpu())
+        rows = self._gather(bucket.buffer().detach().float().cpu())
         if self.recorder is None:
             return
         self.rows = self.rows or [{} for _ in rows]
-        for p, view in zip(bucket.parameters(), bucket.gradients()):
-            start = view.storage_offset() - own.storage_offset()
-            for gradients, row in zip(self.rows, rows):
-                gradients[self.names[p]] = row.as_strided(view.size(), view.stride(), start).numpy()
+        start = 0
+        for p in bucket.parameters():
+            for gradients, row in zip(self.rows, rows):  # a bucket holds gradients in the memory format of their parameters
+                gradients[self.names[p]] = row.as_strided(p.size(), p.stride(), start).numpy()
+            start += p.numel()
         if len(self.rows[0]) == len(self.parameters):
             self.recorder.step(self.rows)
             self.rows = []
