@@ -66,7 +66,7 @@ class Recorder:
             if shapes != self.shapes:
                 raise ValueError(f"tensors {shapes}, those of x0 are {self.shapes}")
             values = np.concatenate([np.ravel(values[name]) for name in self.shapes])
-        return np.ravel(values).astype("float32")
+        return np.asarray(values, dtype=np.float32).ravel()
 
     def step(self, gradients: Sequence[Values], losses: Optional[Sequence[float]] = None) -> None:
         """Appends one step: the gradient of each worker, in the form of x0, and the loss of each worker. Give losses in

@@ -6,13 +6,14 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Union, overloa
 
 import numpy as np
 import torch
-import torch.distributed as dist
+import torch.distributed
 from torch import Tensor
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel
 
 from onebit.recorder import CompactRecorder, Recorder
 
+dist: Any = torch.distributed  # its functions have no types
 Path = Union[str, "os.PathLike[str]"]
 Hook = Callable[[Any, Any], Any]
 
@@ -93,9 +94,14 @@ class DdpRecording(_Recording):
         self.names = {p: name for name, p in self.parameters.items()}
         self.rows: List[Dict[str, Any]] = []  # the gradients so far in this step, by worker
         self.active = True
-        inner = allreduce_hook if hook is None else hook
-        module.register_comm_hook(module.process_group if hook is None else state,
-                                  lambda state, bucket: (self._collect(bucket), inner(state, bucket))[1])
+        inner: Hook = allreduce_hook if hook is None else hook
+
+        def collect(state, bucket):  # type: ignore[no-untyped-def] # DistributedDataParallel refuses postponed annotations
+            self._collect(bucket)
+            return inner(state, bucket)
+
+        ddp: Any = module
+        ddp.register_comm_hook(module.process_group if hook is None else state, collect)
 
     def __enter__(self) -> DdpRecording:
         return self

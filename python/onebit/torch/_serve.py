@@ -89,12 +89,10 @@ def _examples(data: Data) -> Examples:
 def _loss(loss: Loss) -> Callable[[Any, Any], Tensor]:
     if callable(loss):
         return loss
-    named = getattr(torch.nn.functional, loss, None)
-    if named is None:
+    if not hasattr(torch.nn.functional, loss):
         raise ValueError(f"torch.nn.functional has no loss {loss}: give one of its names, such as cross_entropy")
-    if loss in _OF_CLASSES:
-        return named  # type: ignore[no-any-return]
-    return lambda outputs, labels: named(outputs, labels.to(outputs.dtype).view_as(outputs))
+    named: Callable[[Any, Any], Tensor] = getattr(torch.nn.functional, loss)
+    return named if loss in _OF_CLASSES else lambda outputs, labels: named(outputs, labels.to(outputs.dtype).view_as(outputs))
 
 
 def _shape(value: Any) -> str:
