@@ -46,15 +46,10 @@ onebit.torch.serve(lambda data: torch.nn.Sequential(torch.nn.Embedding(data.voca
                    torch.nn.Linear(4 * data.context, data.vocabulary)), "cross_entropy")
 """
 RUN = ("--data", "synthetic", "--data.features", 8, "--data.classes", 3, "--workers", 8, "--batch", 4,
-       "--threads", 1, "--overwrite")
+       "--threads", 1)
 
 
-class Runs(support.InFolder):
-    def external(self, program, *words, log="served.h5", status=0):
-        pathlib.Path("model.py").write_text(program)
-        command = f"'{support.sys.executable}' model.py"
-        return self.onebit("run", "--model", "external", "--model.command", command, *words, "-o", log, status=status)
-
+class Runs(support.InOwnFolder):
     def write_weights(self, shapes):
         random = np.random.default_rng(2)
         with h5py.File("init.h5", "w") as file:
@@ -64,12 +59,12 @@ class Runs(support.InFolder):
 
     def test_a_served_mlp_makes_the_runs_of_the_programs_own(self):
         self.write_weights({"layer1.weight": (8, 6), "layer1.bias": (6,), "layer2.weight": (6, 3), "layer2.bias": (3,)})
-        columns = "steps/loss", "steps/grad_norm", "evaluations/loss", "evaluations/accuracy"
+        names = "steps/loss", "steps/grad_norm", "evaluations/loss", "evaluations/accuracy"
         for optimizer in (("adam", "--steps", 100), ("local-sgd", "--steps", 12)):  # the latter has weights for each worker
             more = (*RUN, "--optimizer", *optimizer, "--optimizer.lr", 1e-2, "--model.init", "init.h5")
-            self.onebit("run", "--model", "mlp", "--model.layers", "8,6,3", *more, "-o", "own.h5")
+            self.onebit("run", "--model", "mlp", "--model.layers", "8,6,3", *more, "-o", "own.h5", "--overwrite")
             self.external(MLP, *more)
-            for own, served in zip(self.log("own.h5", *columns), self.log("served.h5", *columns)):
+            for own, served in zip(support.columns("own.h5", *names), support.columns("served.h5", *names)):
                 np.testing.assert_allclose(served, own, atol=1e-6)
 
     def test_dropout_and_seeds_are_reproducible(self):
@@ -77,7 +72,7 @@ class Runs(support.InFolder):
         losses = []
         for words in ((), ("--worker-group", 1), ("--devices", "cpu:2", "--worker-group", 2), ("--seed", 2)):
             self.external(DROPOUT, *more, *words)
-            losses.append(self.log("served.h5", "steps/loss")[0].tolist())
+            losses.append(support.columns("served.h5", "steps/loss")[0].tolist())
         self.assertEqual(losses[0], losses[1])
         self.assertEqual(losses[0], losses[2])
         self.assertNotEqual(losses[0], losses[3])
@@ -86,7 +81,7 @@ class Runs(support.InFolder):
         pathlib.Path("text.txt").write_text("abcdefgh" * 2000)
         self.external(TOKENS, "--data", "text", "--data.path", "text.txt", "--model.context", 3, "--workers", 2, "--batch", 8,
                       "--steps", 40, "--optimizer", "adam", "--optimizer.lr", 0.1)
-        loss, accuracy = self.log("served.h5", "evaluations/loss", "evaluations/accuracy")
+        loss, accuracy = support.columns("served.h5", "evaluations/loss", "evaluations/accuracy")
         self.assertLess(loss[-1], 0.1)
         self.assertEqual(accuracy[-1], 1)
 

@@ -1,5 +1,4 @@
 """onebit.jax.serve: runs are those of the program's own model, and random numbers are keyed."""
-import pathlib
 import re
 import unittest
 
@@ -15,12 +14,12 @@ import numpy as np
 import onebit.jax
 from onebit.worker import Batch, Data
 
-SOFTMAX = re.search(r"```python\n# jax_model.py\n(.*?)```", (support.SOURCE / "docs/external-model.md").read_text(), re.S)[1]
+SOFTMAX = re.search(r"```python\n# jax_model.py\n(.*?)```", (support.ROOT / "docs/external-model.md").read_text(), re.S)[1]
 RUN = ("--data", "synthetic", "--data.features", 8, "--data.classes", 3, "--workers", 4, "--batch", 4, "--steps", 50,
        "--optimizer", "adam", "--optimizer.lr", 1e-2, "--threads", 1)
 
 
-class Jax(support.InFolder):
+class Jax(support.InOwnFolder):
     def write_weights(self, path, tensors):
         with h5py.File(path, "w") as file:
             file["weights"] = np.concatenate([tensor.ravel() for tensor in tensors.values()]).astype("f4")
@@ -31,18 +30,14 @@ class Jax(support.InFolder):
         weight, bias = np.random.default_rng(1).normal(size=(8, 3)), np.arange(3.0)
         self.write_weights("own-init.h5", {"layer1.weight": weight, "layer1.bias": bias})
         self.write_weights("jax-init.h5", {"bias": bias, "weight": weight})
-        pathlib.Path("model.py").write_text(SOFTMAX)
         self.onebit("run", "--model", "softmax", *RUN, "--model.init", "own-init.h5", "-o", "own.h5")
-        command = f"'{support.sys.executable}' model.py"
+        found = []
         for words in (("--model.init", "jax-init.h5"), ("--worker-group", 1), ()):
-            self.onebit("run", "--model", "external", "--model.command", command, *RUN, *words, "-o", "jax.h5", "--overwrite")
-            columns = self.log("jax.h5", "steps/loss", "evaluations/loss", "evaluations/accuracy")
-            if "--model.init" in words:
-                for own, served in zip(self.log("own.h5", "steps/loss", "evaluations/loss", "evaluations/accuracy"), columns):
-                    np.testing.assert_allclose(served, own, atol=1e-6)
-            elif words:
-                grouped = columns[0].tolist()
-        self.assertEqual(columns[0].tolist(), grouped)
+            self.external(SOFTMAX, *RUN, *words)
+            found.append(support.columns("served.h5", "steps/loss", "evaluations/loss", "evaluations/accuracy"))
+        for own, served in zip(support.columns("own.h5", "steps/loss", "evaluations/loss", "evaluations/accuracy"), found[0]):
+            np.testing.assert_allclose(served, own, atol=1e-6)
+        self.assertEqual(found[1][0].tolist(), found[2][0].tolist())
 
     def serve(self, initialize, loss, data=Data(data="synthetic", features=8, targets=1, classes=3)):
         return onebit.jax._Served(data, initialize, loss)

@@ -2,6 +2,7 @@
 DistributedDataParallel, and replay to where torch's own optimizer went."""
 import functools
 import multiprocessing
+import os
 import unittest
 
 import support
@@ -47,7 +48,7 @@ def train_in_one_process(path, **more):
 def train_as_a_rank(rank):
     """Trains and records as one of two processes, in three ways."""
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method="file://" + support.os.path.abspath("meet"), rank=rank, world_size=WORKERS)
+    dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meet"), rank=rank, world_size=WORKERS)
     state = powerSGD_hook.PowerSGDState(process_group=None, start_powerSGD_iter=2, min_compression_rate=0.1)
     ways = {"ddp.h5": {}, "ddp-compact.h5": {"compact": True}, "power.h5": {"hook": powerSGD_hook.powerSGD_hook, "state": state}}
     for path, more in ways.items():
@@ -63,7 +64,7 @@ def train_as_a_rank(rank):
     dist.destroy_process_group()
 
 
-class Record(support.InFolder):
+class Record(support.InOwnFolder):
     def trace(self, path):
         with h5py.File(path, "r") as file:
             return {name: file[name][...] for name in file}
@@ -84,8 +85,8 @@ class Record(support.InFolder):
         self.onebit("replay", "loop.h5", "--optimizer", "adam", "--optimizer.lr", 1e-2, "-o", "params.h5", "--log", "log.h5")
         end = torch.cat([p.detach().flatten() for p in module.parameters()])
         self.assertGreater(np.abs(trace["x0"] - end.numpy()).max(), 0.05)
-        np.testing.assert_allclose(self.log("params.h5", "params")[0][-1], end, atol=1e-6)
-        np.testing.assert_allclose(self.log("log.h5", "steps/loss")[0], trace["losses"].mean(axis=1), rtol=1e-12)
+        np.testing.assert_allclose(support.columns("params.h5", "params")[0][-1], end, atol=1e-6)
+        np.testing.assert_allclose(support.columns("log.h5", "steps/loss")[0], trace["losses"].mean(axis=1), rtol=1e-12)
 
     def test_compact_traces_hold_the_norms(self):
         train_in_one_process("loop.h5")
