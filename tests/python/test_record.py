@@ -48,6 +48,7 @@ def train_in_one_process(path, **more):
 def train_as_a_rank(rank):
     """Trains and records as one of two processes, in three ways."""
     torch.set_num_threads(1)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meet"), rank=rank, world_size=WORKERS)
     state = powerSGD_hook.PowerSGDState(process_group=None, start_powerSGD_iter=2, min_compression_rate=0.1)
     ways = {"ddp.h5": {}, "ddp-compact.h5": {"compact": True}, "power.h5": {"hook": powerSGD_hook.powerSGD_hook, "state": state}}
