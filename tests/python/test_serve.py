@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from onebit.torch import _serve
-from onebit.worker import Batch, Data
+from onebit.worker import Batch, Data, _Worker
 
 # The program's own mlp, whose matrices are inputs x outputs.
 MLP = """
@@ -246,6 +246,8 @@ class Modules(unittest.TestCase):
         self.refuse("does not depend on any parameter", linear, lambda outputs, labels: torch.zeros(()))
         with self.assertRaisesRegex(ValueError, "there are no data: give --data"):
             serve(linear, data=Data())
+        with self.assertRaisesRegex(ValueError, "the tensor name 'a b.weight' is empty or holds a blank"):
+            _Worker(lambda data: serve(nn.ModuleDict({"a b": linear()}))).hello(version=1)
         shared = linear()
         shared.other = nn.Parameter(torch.zeros(0))
         shared.other.data = shared.weight.data
