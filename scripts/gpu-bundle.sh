@@ -76,7 +76,7 @@ bundle() {
   mkdir -p -- "$dir"/{bin,lib,filters,scripts,shared/data}
   copy_programs "$dir" "$build"
   cp -r -- "$shared/data/text" "$dir/shared/data/"
-  git ls-files -z docs 'tests/*/example_*.hpp' | xargs -0 cp --parents -t "$dir" -- # read by tests
+  git ls-files -z docs python 'tests/*/example_*.hpp' | xargs -0 cp --parents -t "$dir" -- # read by tests
   cp -- scripts/{gpu-check.sh,gpu-bundle.sh,gpu-parts.sh,gpu-report.py,count-tests,lib.sh,lsan.supp} "$dir/scripts/"
   chmod -R u+w -- "$dir"
   kind_of "$build" >"$dir/KIND"

@@ -135,8 +135,8 @@ def _demo(path: str, compact: bool) -> None:
     loss = sum(np.sum(value ** 2) for value in x.values()) / 2
     with (CompactRecorder if compact else Recorder)(path, x, workers=4) as recorder:
         for _ in range(50):
-            recorder.step([{name: value + random.normal(size=value.shape) for name, value in x.items()} for _ in range(4)],
-                          losses=[loss] * 4)
+            recorder.step([{name: value + random.normal(size=value.shape) for name, value in x.items()}
+                           for _ in range(4)], losses=[loss] * 4)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from typing import Any
+
+import h5py
 
 PROGRAM = os.environ["ONEBIT_PROGRAM"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -48,11 +51,18 @@ class InOwnFolder(unittest.TestCase):
         self.assertEqual(run.returncode, status, run.stderr)
         return run.stderr if status else run.stdout
 
-    def external(self, model: str, *words: object, log: str, status: int = 0) -> str:
+    def external(self, model: str, *words: object, log: str = "served.h5", status: int = 0) -> str:
         """Runs the program on a model, which is the text of a Python program."""
         pathlib.Path("model.py").write_text(model)
         command = f"OMP_NUM_THREADS=1 '{sys.executable}' model.py"
-        return self.onebit("run", "--model", "external", "--model.command", command, *words, "-o", log, status=status)
+        return self.onebit("run", "--model", "external", "--model.command", command, *words, "-o", "served.h5",
+                           "--overwrite", status=status)
+
+
+def columns(path: str, *names: str) -> list[Any]:
+    """Returns datasets of a file, such as steps/loss of the log of a finished run."""
+    with h5py.File(path, "r") as file:
+        return [file[name][...] for name in names]
 
 
 def need(*modules: str) -> None:

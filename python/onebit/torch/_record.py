@@ -57,8 +57,8 @@ class LoopRecording(_Recording):
         return self
 
     def backward(self, losses: Iterable[Tensor]) -> None:
-        """Takes the place of loss.backward(): computes and records the gradient of each worker's mean loss, and sets the
-        parameters' grad to the mean over the workers. A generator of losses keeps one graph at a time."""
+        """Takes the place of loss.backward(): computes and records the gradient of each worker's mean loss, and sets
+        the parameters' grad to the mean over the workers. A generator of losses keeps one graph at a time."""
         if self.recorder is None:
             raise ValueError("the trace is closed")
         sums: Dict[str, Optional[Tensor]] = dict.fromkeys(self.parameters)
@@ -96,7 +96,8 @@ class DdpRecording(_Recording):
         self.active = True
         inner: Hook = allreduce_hook if hook is None else hook
 
-        def collect(state, bucket):  # type: ignore[no-untyped-def] # DistributedDataParallel refuses postponed annotations
+        # Without types: DistributedDataParallel refuses those that are strings.
+        def collect(state, bucket):  # type: ignore[no-untyped-def]
             self._collect(bucket)
             return inner(state, bucket)
 
@@ -120,7 +121,8 @@ class DdpRecording(_Recording):
         self.rows = self.rows or [{} for _ in rows]
         start = 0
         for p in bucket.parameters():
-            for gradients, row in zip(self.rows, rows):  # a bucket holds gradients in the memory format of their parameters
+            # A bucket holds gradients in the memory format of their parameters.
+            for gradients, row in zip(self.rows, rows):
                 gradients[self.names[p]] = row.as_strided(p.size(), p.stride(), start).numpy()
             start += p.numel()
         if len(self.rows[0]) == len(self.parameters):
@@ -152,8 +154,8 @@ def record(path: Path, module: torch.nn.Module, workers: Optional[int] = None, *
     """Starts a trace of the module's gradients, for use with `with`.
 
     module: a module whose loop runs in one process. Give the number of workers, and replace loss.backward() by the
-        `backward` of what is returned, with each worker's loss. Or a DistributedDataParallel: each rank is a worker, and
-        the loop stays as it is. All ranks must call record, and none of them register_comm_hook.
+        `backward` of what is returned, with each worker's loss. Or a DistributedDataParallel: each rank is a worker,
+        and the loop stays as it is. All ranks must call record, and none of them register_comm_hook.
     compact: keeps no gradients, only the norms of their mean and statistics of its signs.
     hook, state: what register_comm_hook would get. By default the gradients are averaged.
     """

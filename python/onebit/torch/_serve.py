@@ -1,6 +1,7 @@
 """Serves a torch module as a model of onebit."""
 from __future__ import annotations
 
+import hashlib
 import inspect
 import itertools
 import os
@@ -62,8 +63,8 @@ def _trained(module: torch.nn.Module) -> Dict[str, torch.nn.Parameter]:
         owners[p.data_ptr()] = name
     for name, layer in module.named_modules():
         if getattr(layer, "track_running_stats", False):
-            raise ValueError(f"{type(layer).__name__} {name or 'itself'} keeps running statistics, which workers cannot: "
-                             "use GroupNorm, or track_running_stats=False")
+            raise ValueError(f"{type(layer).__name__} {name or 'itself'} keeps running statistics, which workers "
+                             "cannot: use GroupNorm, or track_running_stats=False")
     return parameters
 
 
@@ -92,13 +93,21 @@ def _loss(loss: Loss) -> Callable[[Any, Any], Tensor]:
     if not hasattr(torch.nn.functional, loss):
         raise ValueError(f"torch.nn.functional has no loss {loss}: give one of its names, such as cross_entropy")
     named: Callable[[Any, Any], Tensor] = getattr(torch.nn.functional, loss)
-    return named if loss in _OF_CLASSES else lambda outputs, labels: named(outputs, labels.to(outputs.dtype).view_as(outputs))
+    if loss in _OF_CLASSES:
+        return named
+    return lambda outputs, labels: named(outputs, labels.to(outputs.dtype).view_as(outputs))
 
 
 def _shape(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return ", ".join(map(_shape, value))
     return f"{str(value.dtype)[6:]}{list(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+
+
+def _key(batch: Batch) -> int:
+    """The seed of torch's random numbers for a batch."""
+    numbers = f"{batch.seed} {batch.step} {batch.worker} {batch.draw}"
+    return int.from_bytes(hashlib.blake2b(numbers.encode(), digest_size=4).digest(), "little")
 
 
 class _Served:
@@ -137,8 +146,7 @@ class _Served:
         self._bind(weights)
         if self.module.training != batch.training:
             self.module.train(batch.training)
-        key = np.random.SeedSequence([batch.seed, batch.step, batch.worker, batch.draw])
-        torch.manual_seed(int(key.generate_state(1, np.uint64)[0]))
+        torch.default_generator.manual_seed(_key(batch))
         before = self._state()
         inputs, labels = self.examples(batch)
         inputs = inputs if isinstance(inputs, tuple) else (inputs,)
@@ -149,8 +157,9 @@ class _Served:
         except Exception as error:
             given = f"inputs {_shape(inputs)}; labels {_shape(labels)}"
             raise ForwardError(f"{type(error).__name__}: {error} ({given})") from error
-        for (name, tensor, version), (_, now, later) in itertools.zip_longest(before, self._state(), fillvalue=(None,) * 3):
-            if tensor is not now or version != later:
+        none = (None, None, None)
+        for (name, tensor, changes), (_, now, later) in itertools.zip_longest(before, self._state(), fillvalue=none):
+            if tensor is not now or changes != later:
                 raise ValueError(f"the module changes {name or 'its buffers'} in the forward pass, so a gradient would "
                                  "depend on earlier ones")
         return self._mean(loss, size), size, outputs, labels
