@@ -17,15 +17,9 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
-#define ONEBIT_API __attribute__((visibility("default")))
-#else
-#define ONEBIT_API
-#endif
-
 /* Version of this interface. It changes whenever a caller has to change. */
 #define ONEBIT_CODECS_VERSION 1
-ONEBIT_API int onebit_codecs_version(void);
+int onebit_codecs_version(void);
 
 typedef struct onebit_error {
   char text[1024]; /* what (where); hint, with a terminating zero */
@@ -71,18 +65,18 @@ typedef struct onebit_worker onebit_worker;
 
 /* Makes a worker that computes compressed means (option "codec"), or one that runs an optimizer (option "optimizer").
  * onebit_worker_free accepts null. */
-ONEBIT_API onebit_worker* onebit_mean_create(const onebit_problem* problem, onebit_error* error);
-ONEBIT_API onebit_worker* onebit_optimizer_create(const onebit_problem* problem, onebit_error* error);
-ONEBIT_API void onebit_worker_free(onebit_worker* worker);
+onebit_worker* onebit_mean_create(const onebit_problem* problem, onebit_error* error);
+onebit_worker* onebit_optimizer_create(const onebit_problem* problem, onebit_error* error);
+void onebit_worker_free(onebit_worker* worker);
 
 /* Writes the compressed mean of all ranks' vectors [parameters] to `mean` [parameters]. Steps count from 1. Errors of
  * error feedback stay in the worker. Collective. A vector that is not finite is an error on every rank. */
-ONEBIT_API int onebit_mean(onebit_worker* worker, int64_t step, const float* vector, float* mean, onebit_error* error);
+int onebit_mean(onebit_worker* worker, int64_t step, const float* vector, float* mean, onebit_error* error);
 
 /* Takes the rank's own gradient [parameters], exchanges, and updates `parameters` [parameters], which must be the same
  * on every rank. Collective. */
-ONEBIT_API int onebit_step(onebit_worker* worker, int64_t step, double lr, const float* gradient, float* parameters,
-                           onebit_error* error);
+int onebit_step(onebit_worker* worker, int64_t step, double lr, const float* gradient, float* parameters,
+                onebit_error* error);
 
 /* What the last step sent, by the rules of the log's columns bytes_up, bytes_down and messages. */
 typedef struct onebit_report {
@@ -91,7 +85,7 @@ typedef struct onebit_report {
   const char* phase;  /* as 'onebit inspect' names it */
   const char* events; /* events of the step, one a line; valid until the next step of this worker */
 } onebit_report;
-ONEBIT_API onebit_report onebit_last_report(const onebit_worker* worker);
+onebit_report onebit_last_report(const onebit_worker* worker);
 
 /* Save and load this rank's part of the state: everything that the next step depends on, except the parameters. The
  * functions are called once for each item, in a fixed order; type is float32, float64, int64, uint16, uint8 or int8.
@@ -99,8 +93,8 @@ ONEBIT_API onebit_report onebit_last_report(const onebit_worker* worker);
  * live until onebit_load returns. Both return 0 if all went well. */
 typedef int (*onebit_take)(void* context, const char* name, const char* type, const void* data, int64_t count);
 typedef int (*onebit_give)(void* context, const char* name, const char* type, const void** data, int64_t* count);
-ONEBIT_API int onebit_save(onebit_worker* worker, onebit_take take, void* context, onebit_error* error);
-ONEBIT_API int onebit_load(onebit_worker* worker, onebit_give give, void* context, onebit_error* error);
+int onebit_save(onebit_worker* worker, onebit_take take, void* context, onebit_error* error);
+int onebit_load(onebit_worker* worker, onebit_give give, void* context, onebit_error* error);
 
 #ifdef __cplusplus
 }

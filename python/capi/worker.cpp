@@ -1,5 +1,6 @@
 #include "python/capi/worker.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "device/base/error.hpp"
@@ -25,6 +26,14 @@ std::vector<compress::Tensor> tensors_of(const onebit_problem& problem) {
   return tensors;
 }
 
+/// Throws NumericError if the result of a step is not finite, and names the worker's vector if that is the reason.
+void require_finite(bool finite, const compress::CompressedMean* exchange, const std::string& result, Index step) {
+  if (finite) return;
+  const std::string own = exchange != nullptr ? exchange->first_bad() : "";
+  throw NumericError((own.empty() ? result : own) + " is not finite", "step " + std::to_string(step),
+                     "lower the learning rate or clip gradients");
+}
+
 /// A worker that computes compressed means.
 class MeanWorker final : public Worker {
  public:
@@ -41,8 +50,13 @@ class MeanWorker final : public Worker {
     exchange_.begin(step);
     exchange_.absorb(shard().own(), {.rows = vector_.data(), .stride = vector_.size(), .factors = one_.data()});
     exchange_.exchange(mean_.data(), traffic);
-    agree([this] { exchange_.require_finite(); });
     mean_.download({mean, static_cast<std::size_t>(mean_.size())});
+    agree([&] {
+      exchange_.require_finite();
+      const auto values = this->vector(mean);
+      const bool finite = std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+      require_finite(finite, &exchange_, "the mean", step);
+    });
     record(traffic, exchange_.averages() ? optim::Phase::warmup : optim::Phase::compression, {});
   }
 
@@ -78,9 +92,9 @@ class OptimizerWorker final : public Worker {
     const optim::StepReport report = optimizer_->finish(parameters_);
     agree([&] {
       optimizer_->require_finite();
-      if (report.phase == optim::Phase::dry_run || std::isfinite(static_cast<double>(report.update_norm))) return;
-      throw NumericError("the update is not finite", "step " + std::to_string(step),
-                         "lower the learning rate or clip gradients");
+      const bool finite = report.phase == optim::Phase::dry_run || std::isfinite(double{report.update_norm});
+      const compress::CompressedMean* exchange = optimizer_->state().exchange;
+      require_finite(finite, exchange, "the update", step);
     });
     parameters_.download({parameters, static_cast<std::size_t>(parameters_.size())});
     record(report.traffic, report.phase, report.events);

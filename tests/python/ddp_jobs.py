@@ -55,9 +55,10 @@ def wrapped():
     return DistributedDataParallel(net(), bucket_cap_mb=0.001)
 
 
-def train_through(hook, state, rank, case):
+def train_through(case, rank):
     """Trains with SGD through a hook. Returns the gradients before it, and parameters and numbers after each step."""
     model = wrapped()
+    state, hook = make(model, case)
     names = {p: i for i, p in enumerate(model.module.parameters())}
     local, buckets = [None] * len(names), []
 
@@ -65,7 +66,7 @@ def train_through(hook, state, rank, case):
         for p, g in zip(bucket.parameters(), bucket.gradients()):
             local[names[p]] = g.clone()
         buckets.append(bucket.index())
-        return hook(state[0], bucket)
+        return hook(state, bucket)
 
     model.register_comm_hook(None, recording)
     optimizer = torch.optim.SGD(model.parameters(), lr=LR)
@@ -78,15 +79,14 @@ def train_through(hook, state, rank, case):
         optimizer.step()
         rows["gradients"].append(flat(local))
         rows["params"].append(flat(model.module.parameters()))
-        if hasattr(state[0], "report"):
-            report = state[0].report
-            for name, value in (("up", report.bytes_up), ("down", report.bytes_down), ("messages", report.messages),
-                                ("sent", state[0].sent_bytes)):
-                rows[name].append(value)
-        if step == STEPS // 2 and case is not None:  # a new state takes over what the old one saved
-            saved = state[0].state_dict()
-            state[0], _ = make(model, case)
-            state[0].load_state_dict(saved)
+        report = state.report
+        for name, value in (("up", report.bytes_up), ("down", report.bytes_down), ("messages", report.messages),
+                            ("sent", state.sent_bytes)):
+            rows[name].append(value)
+        if step == STEPS // 2:  # a new state takes over what the old one saved
+            saved = state.state_dict()
+            state, _ = make(model, case)
+            state.load_state_dict(saved)
     assert len(set(buckets)) > 1, "the test needs several buckets"
     return rows
 
@@ -100,8 +100,7 @@ def hooks(rank, _size):
     """Trains through every case."""
     results = {}
     for case in CASES:
-        state, hook = make(wrapped(), case)
-        for name, values in train_through(hook, [state], rank, case).items():
+        for name, values in train_through(case, rank).items():
             results[f"{case}/{name}"] = np.array(values)
     return results
 
@@ -183,7 +182,8 @@ def failures(rank, size):
     module = net()
     refuse("codec", lambda: onebit.torch.ddp_hook(module, "topk"))
     refuse("option", lambda: onebit.torch.ddp_hook(module, options={"codec.kk": 1}))
-    refuse("value", lambda: onebit.torch.ddp_hook(module, options={"codec.k": "many"}))
+    refuse("unread option", lambda: onebit.torch.ddp_hook(module, options={"codec.k": 0.1}))
+    refuse("value", lambda: onebit.torch.ddp_hook(module, "top-k", options={"codec.k": "many"}))
     refuse("channel", lambda: onebit.torch.ddp_hook(module, "sign-l1", channel="linear"))
     refuse("tree", lambda: onebit.torch.ddp_hook(module, "top-k", channel="tree"))
     refuse("dense", lambda: onebit.torch.ddp_hook(module, options={"codec.dense": "nothing*"}))
@@ -202,6 +202,11 @@ def failures(rank, size):
         if step < 2:
             optimizer.step()
     refuse("not finite", optimizer.step)
+    model = wrapped()
+    state, hook = make(model, "sign-l2 ef")
+    model.register_comm_hook(state, hook)
+    inputs = torch.full((1, 13), float("nan") if rank == 1 else 1.0)
+    refuse("not finite, hook", lambda: model(inputs).sum().backward())
     return {name: np.array(text) for name, text in texts.items()}
 
 

@@ -96,7 +96,9 @@ class Hook(Ranks):
                                           repr(ddp_jobs.LR), "--codec", codec, "--feedback", feedback, *dashes)
                 self.require_bits(ranks, case, params)
                 sent, logged = self.require_traffic(ranks, case, log)
-                print(f"{case}, {size} ranks: {sent.mean():.1f} bytes sent per step, {logged.mean():.1f} in the log")
+                if codec not in ("qsgd", "terngrad", "int8"):  # docs/torch.md says how these differ
+                    np.testing.assert_array_equal(sent, logged, case)
+                self.assertLess(np.abs(sent - logged).max(), 0.15 * logged.max(), case)
 
     def test_two_ranks_have_the_bits_of_the_simulator(self):
         self.check(2)
@@ -108,14 +110,32 @@ class Hook(Ranks):
         rank = self.results("power_sgd", 2)[0]
         ours, theirs = (rank[f"{name}/means"].astype(np.float64) for name in ("ours", "theirs"))
         difference = np.linalg.norm(ours - theirs, axis=1) / np.linalg.norm(theirs, axis=1)
-        print("relative difference from PyTorch's hook after steps 1, 2, 10, 50:", *difference[[0, 1, 9, 49]])
-        self.assertLess(difference[0], 1e-6)
-        self.assertLess(difference.max(), 1e-2)
+        self.assertLess(difference[0], 5e-7)
+        self.assertLess(difference.max(), 5e-6)
+        self.assertGreater(difference.max(), 0)
 
     def test_what_does_not_fit_is_refused_in_one_line(self):
-        for rank in self.results("failures", 2):
+        expected = {
+            "codec": "unknown codec (topk); did you mean top-k?",
+            "option": "unknown option (codec.kk); did you mean codec.k?",
+            "unread option": "option has no effect (codec.k with codec sign-l2); leave it out",
+            "value": "malformed option value (codec.k 'many'); expected: a finite number",
+            "channel": "codec does not fit its channel: its payloads cannot be added up (codec sign-l1, channel linear)",
+            "tree": "the channel tree exists in simulations only",
+            "dense": "pattern matches no tensor (codec.dense nothing*); the tensors are 0.weight, 0.bias, 2.weight",
+            "device": "the codecs take tensors on a CPU only (weight is on meta); move the module to the CPU",
+            "type": "the codecs take float32 only (weight is torch.float64); call module.float()",
+            "freeze": "a fraction of an unknown number of steps (freeze fraction:0.7); pass steps=...",
+            "late freeze": "the run would never reach the compression stage (freeze fixed:10 needs more than 10 steps",
+            "state": "the state does not fit (options: saved {'codec': 'sign-l2'",
+        }
+        for number, rank in enumerate(self.results("failures", 2)):
             texts = {name: str(rank[name]) for name in rank.files}
-            print(texts)
+            for name, text in expected.items():
+                self.assertIn(f"OnebitError: {text}", texts[name])
+            vector = "worker 1's vector for tensor 0.weight" if number == 1 else ""
+            self.assertIn(f"OnebitError: {vector or 'the update'} is not finite (step 3); ", texts["not finite"])
+            self.assertIn(f"OnebitError: {vector or 'the mean'} is not finite (step 1); ", texts["not finite, hook"])
 
 
 class Adam(Ranks):
@@ -143,4 +163,4 @@ class Adam(Ranks):
         with h5py.File(self.folder / "run.h5") as log:
             np.testing.assert_array_equal(losses, log["steps/loss"][:])
             self.require_traffic(ranks, "through", log)
-        print(f"1-bit Adam: loss {losses[0]:.4f} to {losses[-1]:.4f} in two processes and in the simulator")
+        self.assertLess(losses[-1], 0.1 * losses[0])

@@ -18,6 +18,9 @@ def _keep_local(_state: None, bucket: torch.distributed.GradBucket) -> Any:
     return future
 
 
+_keep_local.__annotations__.clear()  # DistributedDataParallel refuses annotations that are texts
+
+
 class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
     """1-bit Adam (Tang et al. 2021): Adam with a dense all-reduce until the variance is frozen, then momenta in one bit
     with error feedback. It is the simulator's `onebit-adam`: the same gradients give the same bits.

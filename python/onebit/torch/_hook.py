@@ -80,6 +80,9 @@ def _take(state: Hook, bucket: dist.GradBucket) -> Any:
     return state.take(bucket)
 
 
+_take.__annotations__.clear()  # DistributedDataParallel refuses annotations that are texts, as they are in this file
+
+
 def ddp_hook(module: torch.nn.Module, codec: str = "sign-l2", feedback: str = "auto", channel: str = "auto", *,
              granularity: str = "tensor", seed: int = 1, options: Optional[Mapping[str, Any]] = None,
              group: Optional[Any] = None, threads: Optional[int] = None
