@@ -49,11 +49,13 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
     def __init__(self, file: h5py.File, name: str) -> None:
         count = file.get("committed_rows" if name == "steps" else "committed/" + name)  # before the columns grow
         self.rows = 0 if count is None else int(count[()])
-        self._group: Mapping[str, h5py.Dataset] = file.get(name, {})
+        self._group: h5py.Group | None = file.get(name)
         self._where = f"{file.filename}, /{name}"
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        column = self._group[name]
+        if self._group is None:
+            raise KeyError(name)
+        column = h5py.Dataset(h5py.h5d.open(self._group.id, name.encode()))  # cheaper than self._group[name]
         if column.shape[0] < self.rows:
             raise OnebitError(f"cannot read log: damaged: the column has {column.shape[0]} of {self.rows} rows",
                               f"{self._where}/{name}", _DAMAGED_HINT)
@@ -64,10 +66,10 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
         return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._group)
+        return iter(self._group or ())
 
     def __len__(self) -> int:
-        return len(self._group)
+        return len(self._group or ())
 
 
 def _refuse_truncated(path: str) -> None:
