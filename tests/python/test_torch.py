@@ -34,6 +34,8 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
 
 
 class Ranks(unittest.TestCase):
+    shapes = [tuple(p.shape) for p in ddp_jobs.net().parameters()]
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -58,13 +60,11 @@ class Ranks(unittest.TestCase):
 
     def replay(self, name, ranks, case, *options):
         """Replays the gradients that the ranks recorded. Returns the parameters after each step, and the log."""
-        module = ddp_jobs.net()
-        shapes = [tuple(p.shape) for p in module.parameters()]
         with h5py.File(self.folder / f"{name}.h5", "w") as trace:
             trace["gradients"] = np.stack([rank[f"{case}/gradients"] for rank in ranks], axis=1)
             trace["x0"] = ranks[0][f"{case}/x0"]
-            trace["tensor_sizes"] = np.array([int(np.prod(shape)) for shape in shapes])
-            trace["tensor_shapes"] = np.array([shape if len(shape) > 1 else (shape[0], 0) for shape in shapes])
+            trace["tensor_sizes"] = np.array([int(np.prod(shape)) for shape in self.shapes])
+            trace["tensor_shapes"] = np.array([shape if len(shape) > 1 else (shape[0], 0) for shape in self.shapes])
         self.onebit("replay", f"{name}.h5", *options, "-o", f"{name}-out.h5", "--log", f"{name}-log.h5")
         with h5py.File(self.folder / f"{name}-out.h5") as out:
             return out["params"][:], h5py.File(self.folder / f"{name}-log.h5")
@@ -87,7 +87,7 @@ class Ranks(unittest.TestCase):
 class Hook(Ranks):
     def check(self, size):
         ranks = self.results("hooks", size)
-        for number, (case, (codec, feedback, options)) in enumerate(ddp_jobs.CASES.items()):
+        for number, (case, (codec, feedback, options)) in enumerate(ddp_jobs.cases(size).items()):
             with self.subTest(case=case, ranks=size):
                 # A trace has no names of tensors.
                 dashes = [word for name, value in options.items()
@@ -96,9 +96,10 @@ class Hook(Ranks):
                                           repr(ddp_jobs.LR), "--codec", codec, "--feedback", feedback, *dashes)
                 self.require_bits(ranks, case, params)
                 sent, logged = self.require_traffic(ranks, case, log)
-                if codec not in ("qsgd", "terngrad", "int8"):  # docs/torch.md says how these differ
-                    np.testing.assert_array_equal(sent, logged, case)
-                self.assertLess(np.abs(sent - logged).max(), 0.15 * logged.max(), case)
+                # The log rounds the servers' chunks of a tensor up to their mean; terngrad's scales are no payload.
+                exact = codec in ("sign-l2", "top-k", "power-sgd", "count-sketch") and "codec.down" not in options
+                slack = 0 if exact else len(self.shapes) * size * (size - 1) * (5 if codec == "terngrad" else 1)
+                self.assertLessEqual(np.abs(sent - logged).max(), slack + 1e-6, case)  # thirds are rounded
 
     def test_two_ranks_have_the_bits_of_the_simulator(self):
         self.check(2)
@@ -120,7 +121,7 @@ class Hook(Ranks):
             "option": "unknown option (codec.kk); did you mean codec.k?",
             "unread option": "option has no effect (codec.k with codec sign-l2); leave it out",
             "value": "malformed option value (codec.k 'many'); expected: a finite number",
-            "channel": "codec does not fit its channel: its payloads cannot be added up (codec sign-l1, channel linear)",
+            "channel": "codec does not fit its channel: its payloads cannot be added up (codec sign-l1, channel",
             "tree": "the channel tree exists in simulations only",
             "dense": "pattern matches no tensor (codec.dense nothing*); the tensors are 0.weight, 0.bias, 2.weight",
             "device": "the codecs take tensors on a CPU only (weight is on meta); move the module to the CPU",
