@@ -1,4 +1,4 @@
-"""What one process of a test with torch.distributed does: ddp_jobs.py JOB RANK SIZE MEETING_POINT OUT.npz"""
+"""What one process of a test with torch.distributed does: ddp_jobs.py JOB,.. RANK SIZE MEETING_POINT OUT.npz"""
 import sys
 
 import numpy as np
@@ -215,10 +215,13 @@ def failures(rank, size):
 
 
 def main():
-    job, rank, size, meeting_point, out = sys.argv[1:]
+    jobs, rank, size, meeting_point, out = sys.argv[1:]
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{meeting_point}", rank=int(rank), world_size=int(size))
-    np.savez(out, **globals()[job](int(rank), int(size)))
+    results = {}
+    for job in jobs.split(","):
+        results.update({f"{job}/{name}": values for name, values in globals()[job](int(rank), int(size)).items()})
+    np.savez(out, **results)
     dist.barrier()
 
 
