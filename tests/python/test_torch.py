@@ -4,6 +4,7 @@ Processes that talk over gloo train small modules; the program replays their gra
 bits. Skipped where torch is missing, unless ONEBIT_REQUIRE names it."""
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import subprocess
@@ -33,24 +34,36 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
                "PYTHONPATH": f"{HERE.parent.parent / 'python'}:{HERE}"}
 
 
+@functools.lru_cache(maxsize=None)
+def everything_seen(size):
+    """Runs all jobs in `size` processes, which start once. Returns what each of them saw."""
+    jobs = "hooks,adam,power_sgd,failures" if size == 2 else "hooks"
+    with tempfile.TemporaryDirectory() as folder:
+        outs = [f"{folder}/{rank}.npz" for rank in range(size)]
+        processes = [subprocess.Popen([sys.executable, HERE / "ddp_jobs.py", jobs, str(rank), str(size),
+                                       f"{folder}/meeting", out], env=ENVIRONMENT) for rank, out in enumerate(outs)]
+        try:
+            if any([process.wait(timeout=200) for process in processes]):
+                raise AssertionError("a process failed")
+        finally:
+            for process in processes:
+                process.kill()
+        return [dict(np.load(out)) for out in outs]
+
+
+def results(job, size):
+    """Returns what each process saw in a job."""
+    return [{name[len(job) + 1:]: values for name, values in rank.items() if name.startswith(f"{job}/")}
+            for rank in everything_seen(size)]
+
+
 class Ranks(unittest.TestCase):
+    shapes = [tuple(p.shape) for p in ddp_jobs.net().parameters()]
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-
-    def results(self, job, size):
-        """Runs a job in `size` processes. Returns what each of them saw."""
-        outs = [self.folder / f"{job}-{size}-{rank}.npz" for rank in range(size)]
-        processes = [subprocess.Popen([sys.executable, str(HERE / "ddp_jobs.py"), job, str(rank), str(size),
-                                       str(self.folder / f"{job}-{size}"), str(out)], env=ENVIRONMENT)
-                     for rank, out in enumerate(outs)]
-        try:
-            self.assertEqual([process.wait(timeout=120) for process in processes], [0] * size)
-        finally:
-            for process in processes:
-                process.kill()
-        return [np.load(out) for out in outs]
 
     def onebit(self, *arguments):
         return subprocess.run([PROGRAM, *map(str, arguments)], env=ENVIRONMENT, cwd=self.folder, check=True,
@@ -58,13 +71,11 @@ class Ranks(unittest.TestCase):
 
     def replay(self, name, ranks, case, *options):
         """Replays the gradients that the ranks recorded. Returns the parameters after each step, and the log."""
-        module = ddp_jobs.net()
-        shapes = [tuple(p.shape) for p in module.parameters()]
         with h5py.File(self.folder / f"{name}.h5", "w") as trace:
             trace["gradients"] = np.stack([rank[f"{case}/gradients"] for rank in ranks], axis=1)
             trace["x0"] = ranks[0][f"{case}/x0"]
-            trace["tensor_sizes"] = np.array([int(np.prod(shape)) for shape in shapes])
-            trace["tensor_shapes"] = np.array([shape if len(shape) > 1 else (shape[0], 0) for shape in shapes])
+            trace["tensor_sizes"] = np.array([int(np.prod(shape)) for shape in self.shapes])
+            trace["tensor_shapes"] = np.array([shape if len(shape) > 1 else (shape[0], 0) for shape in self.shapes])
         self.onebit("replay", f"{name}.h5", *options, "-o", f"{name}-out.h5", "--log", f"{name}-log.h5")
         with h5py.File(self.folder / f"{name}-out.h5") as out:
             return out["params"][:], h5py.File(self.folder / f"{name}-log.h5")
@@ -86,8 +97,8 @@ class Ranks(unittest.TestCase):
 
 class Hook(Ranks):
     def check(self, size):
-        ranks = self.results("hooks", size)
-        for number, (case, (codec, feedback, options)) in enumerate(ddp_jobs.CASES.items()):
+        ranks = results("hooks", size)
+        for number, (case, (codec, feedback, options)) in enumerate(ddp_jobs.cases(size).items()):
             with self.subTest(case=case, ranks=size):
                 # A trace has no names of tensors.
                 dashes = [word for name, value in options.items()
@@ -96,9 +107,10 @@ class Hook(Ranks):
                                           repr(ddp_jobs.LR), "--codec", codec, "--feedback", feedback, *dashes)
                 self.require_bits(ranks, case, params)
                 sent, logged = self.require_traffic(ranks, case, log)
-                if codec not in ("qsgd", "terngrad", "int8"):  # docs/torch.md says how these differ
-                    np.testing.assert_array_equal(sent, logged, case)
-                self.assertLess(np.abs(sent - logged).max(), 0.15 * logged.max(), case)
+                # The log rounds the servers' chunks of a tensor up to their mean; terngrad's scales are no payload.
+                exact = codec in ("sign-l2", "top-k", "power-sgd", "count-sketch") and "codec.down" not in options
+                slack = 0 if exact else len(self.shapes) * size * (size - 1) * (5 if codec == "terngrad" else 1)
+                self.assertLessEqual(np.abs(sent - logged).max(), slack + 1e-6, case)  # thirds are rounded
 
     def test_two_ranks_have_the_bits_of_the_simulator(self):
         self.check(2)
@@ -107,7 +119,7 @@ class Hook(Ranks):
         self.check(3)
 
     def test_pytorchs_power_sgd_hook_differs_from_ours_by_rounding(self):
-        rank = self.results("power_sgd", 2)[0]
+        rank = results("power_sgd", 2)[0]
         ours, theirs = (rank[f"{name}/means"].astype(np.float64) for name in ("ours", "theirs"))
         difference = np.linalg.norm(ours - theirs, axis=1) / np.linalg.norm(theirs, axis=1)
         self.assertLess(difference[0], 5e-7)
@@ -120,7 +132,7 @@ class Hook(Ranks):
             "option": "unknown option (codec.kk); did you mean codec.k?",
             "unread option": "option has no effect (codec.k with codec sign-l2); leave it out",
             "value": "malformed option value (codec.k 'many'); expected: a finite number",
-            "channel": "codec does not fit its channel: its payloads cannot be added up (codec sign-l1, channel linear)",
+            "channel": "codec does not fit its channel: its payloads cannot be added up (codec sign-l1, channel",
             "tree": "the channel tree exists in simulations only",
             "dense": "pattern matches no tensor (codec.dense nothing*); the tensors are 0.weight, 0.bias, 2.weight",
             "device": "the codecs take tensors on a CPU only (weight is on meta); move the module to the CPU",
@@ -129,8 +141,8 @@ class Hook(Ranks):
             "late freeze": "the run would never reach the compression stage (freeze fixed:10 needs more than 10 steps",
             "state": "the state does not fit (options: saved {'codec': 'sign-l2'",
         }
-        for number, rank in enumerate(self.results("failures", 2)):
-            texts = {name: str(rank[name]) for name in rank.files}
+        for number, rank in enumerate(results("failures", 2)):
+            texts = {name: str(rank[name]) for name in rank}
             for name, text in expected.items():
                 self.assertIn(f"OnebitError: {text}", texts[name])
             vector = "worker 1's vector for tensor 0.weight" if number == 1 else ""
@@ -144,7 +156,7 @@ class Adam(Ranks):
                ddp_jobs.ADAM["freeze"], "--optimizer.variance-floor", "mean:0.01")
 
     def test_two_ranks_have_the_bits_of_the_simulator(self):
-        ranks = self.results("adam", 2)
+        ranks = results("adam", 2)
         for case in ("through", "resumed"):
             params, log = self.replay(case, ranks, case, *self.OPTIONS)
             self.require_bits(ranks, case, params)
