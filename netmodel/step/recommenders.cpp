@@ -1,14 +1,48 @@
 #include "netmodel/step/recommenders.hpp"
 
+#include <functional>
+#include <numeric>
+
 #include "device/base/text.hpp"
+#include "netmodel/step/peak.hpp"
 
 namespace onebit::netmodel {
 namespace {
 
-/// Multiplications of a sample in a forward pass: one for each parameter, and the dot products of all features.
-double multiplications(const DlrmShape& shape) {
-  const auto features = static_cast<double>(shape.rows.size() + 1);
-  return static_cast<double>(shape.parameters()) + features * features * static_cast<double>(shape.width());
+double as_double(Index value) {
+  return static_cast<double>(value);
+}
+
+/// Widths of the top layers, with what they read.
+std::vector<Index> top_widths(const DlrmShape& shape) {
+  std::vector<Index> widths = {shape.top_inputs()};
+  widths.insert(widths.end(), shape.top.begin(), shape.top.end());
+  return widths;
+}
+
+/// Multiplications of a chain of layers for a sample.
+double products(const std::vector<Index>& widths) {
+  return std::transform_reduce(widths.begin() + 1, widths.end(), widths.begin(), 0.0, std::plus<>(),
+                               [](Index outputs, Index inputs) { return as_double(outputs * inputs); });
+}
+
+/// Floating-point operations of a sample in the matrix products of both passes: those of the layers and the dot
+/// products of all pairs of features forward, twice as many backward, but no gradient of the model's inputs.
+double operations(const DlrmShape& shape) {
+  const double features = as_double(std::ssize(shape.rows) + 1);
+  const double forward =
+      products(shape.bottom) + products(top_widths(shape)) + features * features * as_double(shape.width());
+  return 2 * (3 * forward - as_double(shape.bottom[0] * shape.bottom[1]));
+}
+
+/// Bytes of a sample's activations in 16 bits that both passes move: each activation and its gradient is written once
+/// and read twice, by the next product and by that of the weights' gradient.
+double moved_bytes(const DlrmShape& shape) {
+  constexpr double moves = 6, bytes = 2;
+  double numbers = as_double(std::ssize(shape.rows) * shape.width());
+  for (std::size_t i = 1; i < shape.bottom.size(); ++i) numbers += as_double(shape.bottom[i]);
+  for (const Index width : top_widths(shape)) numbers += as_double(width);
+  return moves * bytes * numbers;
 }
 
 /// Weights, a row for each output, and biases.
@@ -28,26 +62,21 @@ std::vector<Index> terabyte_rows(Index most) {
 
 /// Time of both passes of the dense layers that does not depend on the batch: an inference. TorchRec's example took 7.2
 /// ms for steps of 256 samples on each of eight A100s (facebookresearch/dlrm, torchrec_dlrm/README.MD: 284,615 samples
-/// per second). The other 0.2 ms are what such a step takes by the formulas. Other programs have less: NVIDIA's later
-/// example takes 8.0 ms for 32,768 samples on an A100.
+/// per second), of which the GPU needs 0.2 ms. Other programs have less: NVIDIA's example takes 8.0 ms for 32,768
+/// samples on an A100.
 constexpr Seconds kFixed{7e-3};
 
-/// Time that each sample of MLPerf's shape adds on a V100. NVIDIA's example trained 875,000 samples per second in
-/// batches of 32,768 with mixed precision on one V100 (DeepLearningExamples, DLRM for PyTorch, README of April
-/// 2020; dense layers of MLPerf's shape, tables of 15 GB). Of such a step, 3.77 ms are what the tables and the dense
-/// update take by the formulas. The README of August 2020 has 2.6 times as many samples per second there; the page
-/// docs/recommenders-price.md compares.
-constexpr Seconds kSample{(32768 / 875e3 - 3.77e-3 - kFixed.value) / 32768};
-
-/// Times on every GPU, a third of them in the forward pass. The GPU's speed decides what a sample takes. The fixed part
-/// is the same everywhere, because a step of 256 samples waits for the host, and at every batch: between the two rows,
-/// times grow linearly.
-std::vector<BatchTimes> times_of(double relative) {
+/// Times in mixed precision on every GPU, a third of them in the forward pass: the fixed part, products at kUtilisation
+/// of the peak rate, and activations at the rate of the memory. Between the two rows, times grow linearly. The page
+/// docs/recommenders-price.md compares with published steps.
+std::vector<BatchTimes> times_of(const DlrmShape& shape) {
   constexpr double largest = 1e9;
   std::vector<BatchTimes> times;
   for (const Gpu& gpu : gpus()) {
+    const Seconds sample =
+        Seconds(operations(shape) / (kUtilisation * peak_rate(gpu.name))) + Bytes(moved_bytes(shape)) / gpu.memory;
     for (const double batch : {1.0, largest}) {
-      const Seconds both = kFixed + batch * relative / gpu.speed * kSample;
+      const Seconds both = kFixed + batch * sample;
       times.push_back({std::string(gpu.name), batch, 1.0 / 3 * both, 2.0 / 3 * both});
     }
   }
@@ -59,7 +88,7 @@ Workload recommender(const std::string& name, const std::string& data, const Dlr
   workload.name = name;
   workload.tensors = shape.tensors();
   workload.parameters = shape.parameters();
-  workload.batches = times_of(multiplications(shape) / multiplications(dlrm_mlperf()));
+  workload.batches = times_of(shape);
   workload.tables = {
       .count = static_cast<Index>(shape.rows.size()),
       .width = shape.width(),
@@ -88,11 +117,9 @@ Index DlrmShape::bottom_parameters() const {
 }
 
 std::vector<TensorShape> DlrmShape::tensors() const {
-  std::vector<Index> widths = {top_inputs()};
-  widths.insert(widths.end(), top.begin(), top.end());
   std::vector<TensorShape> all;
   add_layers("bottom", bottom, all);
-  add_layers("top", widths, all);
+  add_layers("top", top_widths(*this), all);
   return all;
 }
 

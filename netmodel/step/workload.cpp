@@ -6,6 +6,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "netmodel/step/peak.hpp"
 #include "netmodel/step/recommenders.hpp"
 
 namespace onebit::netmodel {
@@ -33,13 +34,12 @@ Workload gpt2(const std::string& name, const std::string& model, double paramete
           layer_inputs(1024, layers, hidden)};
 }
 
-/// Times for six operations per parameter and token at 40% of the peak rate of matrix products in bfloat16 that NVIDIA
-/// publishes (312 TFLOP/s for an A100, 989 for an H100), a third of them in the forward pass.
+/// Times for six operations per parameter and token at kUtilisation of the peak rate, a third of them in the forward
+/// pass.
 std::vector<BatchTimes> language_model(Index parameters, double tokens) {
-  constexpr double utilisation = 0.4;
   std::vector<BatchTimes> times;
-  for (const auto& [gpu, peak] : {std::pair("h100", 989e12), std::pair("a100", 312e12)}) {
-    const double seconds = 6 * static_cast<double>(parameters) * tokens / (utilisation * peak);
+  for (const char* gpu : {"h100", "a100"}) {
+    const double seconds = 6 * static_cast<double>(parameters) * tokens / (kUtilisation * peak_rate(gpu));
     times.push_back({gpu, 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)});
   }
   return times;
