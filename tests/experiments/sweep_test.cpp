@@ -479,13 +479,13 @@ TEST_CASE("sweep: a damaged log of a run that was stopped is put aside, too") {
 
 TEST_CASE("sweep: points that do not fit in memory fail by name, others run") {
   const Folder folder;
-  const Outcome run = run_onebit(folder, tiny_run("sweep", {"--axis", "model.layers=4,5,3;4,3000000,3,3000000,3",
+  const Outcome run = run_onebit(folder, tiny_run("sweep", {"--axis", "model.layers=4,5,3;4,1000000,20,1000000,3",
                                                             "--memory", "500MB", "-o", "out"}));
   CAPTURE(run.err, run.out);
   CHECK(run.status == 1);
-  CHECK_THAT(run.err, Contains("model.layers 4,3000000,3,3000000,3, seed 1 failed: the run does not fit in memory"));
+  CHECK_THAT(run.err, Contains("model.layers 4,1000000,20,1000000,3, seed 1 failed: the run does not fit in memory"));
   CHECK_THAT(read_file(folder / "out/index.csv"),
-             Contains("\"4,5,3\",1,done") && Contains("\"4,3000000,3,3000000,3\",1,failed"));
+             Contains("\"4,5,3\",1,done") && Contains("\"4,1000000,20,1000000,3\",1,failed"));
 }
 
 TEST_CASE("sweep: no more runs at a time than the memory holds", "[once]") {
