@@ -77,7 +77,8 @@ class Block {
   bool backwards_ = false;
   unsigned threads_ = 0, next_ = 0, returned_ = 0;
   std::uint64_t progress_ = 0;
-  std::vector<const char*> shared_;  ///< where the shared memory begins that this block has poisoned
+  std::array<const char*, 8> filled_{};  ///< where the shared memory begins that this block has filled; no allocation
+  std::size_t filled_count_ = 0;         ///< in a fiber, which the race detector would take for an access of its thread
 };
 
 thread_local Block first_block;
@@ -166,9 +167,12 @@ const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t valu
 }
 
 void Block::use_shared_memory(char* begin, const char* end) {
-  if (std::ranges::find(shared_, begin) != shared_.end()) return;
+  for (std::size_t k = 0; k < filled_count_; ++k) {
+    if (filled_[k] == begin) return;
+  }
+  if (filled_count_ == filled_.size()) fail("a kernel declares shared memory in more lines than expected");
   [[maybe_unused]] const race::Ignored ignored{};
-  shared_.push_back(begin);
+  filled_[filled_count_++] = begin;
   std::memset(begin, 0xFF, static_cast<std::size_t>(end - begin));
 }
 
@@ -179,7 +183,7 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
   kernel_ = &kernel;
   threads_ = place.block.x * place.block.y * place.block.z;
   next_ = returned_ = 0;
-  shared_.clear();
+  filled_count_ = 0;
   meetings_.clear();
   const race::Context outside = race::Context::current();
   outside_ = &outside;
