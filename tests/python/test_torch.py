@@ -37,7 +37,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
 @functools.lru_cache(maxsize=None)
 def everything_seen(size):
     """Runs all jobs in `size` processes, which start once. Returns what each of them saw."""
-    jobs = "hooks,adam,power_sgd,failures" if size == 2 else "hooks"
+    jobs = "hooks,adam,power_sgd,groups,failures" if size == 2 else "hooks"
     with tempfile.TemporaryDirectory() as folder:
         outs = [f"{folder}/{rank}.npz" for rank in range(size)]
         processes = [subprocess.Popen([sys.executable, HERE / "ddp_jobs.py", jobs, str(rank), str(size),
@@ -126,6 +126,11 @@ class Hook(Ranks):
         self.assertLess(difference.max(), 5e-6)
         self.assertGreater(difference.max(), 0)
 
+    def test_the_group_is_that_of_the_module(self):
+        for rank, gradient, sign in zip(results("groups", 2), (1, -3), (1, -1)):
+            self.assertEqual(rank["hook"], gradient)
+            np.testing.assert_allclose(rank["optimizer"], -sign, rtol=1e-6)
+
     def test_what_does_not_fit_is_refused_in_one_line(self):
         expected = {
             "codec": "unknown codec (topk); did you mean top-k?",
@@ -139,12 +144,24 @@ class Hook(Ranks):
             "type": "the codecs take float32 only (weight is torch.float64); call module.float()",
             "freeze": "a fraction of an unknown number of steps (freeze fraction:0.7); pass steps=...",
             "late freeze": "the run would never reach the compression stage (freeze fixed:10 needs more than 10 steps",
-            "state": "the state does not fit (options: saved {'codec': 'sign-l2'",
+            "state": "the state does not fit (option codec: saved sign-l2, now sign-l1); every rank loads",
+            "state of a shorter run": "the state does not fit (steps: saved 10, now 40)",
+            "incomplete state": "a part of the state is missing (",
+            "no step": "not a state of the codecs ('step' is missing); load what",
+            "ranks' options": "the ranks differ (option codec.levels: 7 on rank 0, 5 on rank 1); give every rank",
+            "ranks' codecs": "the ranks differ (option codec: sign-l2 on rank 0, top-k on rank 1)",
+            "ranks' modules": "the ranks differ (tensor 4: None on rank 0, 4.weight, 85 elements, 5 rows on rank 1)",
+            "ranks' steps": "the ranks differ (step: 1 on rank 0, 2 on rank 1)",
+            "outside": "this process is not in the process group (rank ",
+            "other ranks": "the group has other ranks than the module's process_group ([",
+            "two hooks": "the module has another communication hook (",
         }
         for number, rank in enumerate(results("failures", 2)):
             texts = {name: str(rank[name]) for name in rank}
             for name, text in expected.items():
                 self.assertIn(f"OnebitError: {text}", texts[name])
+            refused = ("the ranks differ (state: loaded on rank 0, refused on rank 1)", "not a state of the codecs")
+            self.assertIn(f"OnebitError: {refused[number]}", texts["one rank's state"])
             vector = "worker 1's vector for tensor 0.weight" if number == 1 else ""
             self.assertIn(f"OnebitError: {vector or 'the update'} is not finite (step 3); ", texts["not finite"])
             self.assertIn(f"OnebitError: {vector or 'the mean'} is not finite (step 1); ", texts["not finite, hook"])
