@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import h5py
 import numpy as np
@@ -26,6 +27,7 @@ if missing:
     sys.exit(1 if required else 0)
 
 import ddp_jobs
+from onebit.torch import _library
 from support import PROGRAM
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -165,6 +167,28 @@ class Hook(Ranks):
             vector = "worker 1's vector for tensor 0.weight" if number == 1 else ""
             self.assertIn(f"OnebitError: {vector or 'the update'} is not finite (step 3); ", texts["not finite"])
             self.assertIn(f"OnebitError: {vector or 'the mean'} is not finite (step 1); ", texts["not finite, hook"])
+
+
+class Library(unittest.TestCase):
+    def test_the_variable_wins_and_an_old_cpu_gets_the_second_library(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder)
+            libraries = [package / "program/lib/onebit" / name for name in (_library.NAME, _library.OLDER)]
+            libraries[0].parent.mkdir(parents=True)
+
+            def found(variable="", old_cpu=False):
+                with unittest.mock.patch.dict(os.environ, ONEBIT_CODECS=str(variable)), \
+                        unittest.mock.patch.object(_library, "_PACKAGE", package), \
+                        unittest.mock.patch.object(_library, "_has_x86_64_v3", return_value=not old_cpu):
+                    return pathlib.Path(_library.find())
+
+            self.assertRaisesRegex(_library.OnebitError, "the library of the codecs was not found", found)
+            libraries[0].touch()
+            self.assertEqual([found(), found(old_cpu=True)], [libraries[0], libraries[0]])
+            libraries[1].touch()
+            self.assertEqual([found(), found(old_cpu=True)], libraries)
+            self.assertEqual(found(variable=__file__), pathlib.Path(__file__).absolute())
+            self.assertRaisesRegex(_library.OnebitError, "ONEBIT_CODECS=nowhere", found, "nowhere")
 
 
 class Adam(Ranks):
