@@ -49,7 +49,7 @@ typedef struct onebit_option {
   const char* value;
 } onebit_option;
 
-/* What a worker is made for. The arrays and texts are copied. */
+/* The problem that a worker solves. The arrays and texts are copied. */
 typedef struct onebit_problem {
   onebit_ranks ranks;
   const onebit_tensor* tensors;

@@ -1,6 +1,12 @@
 """What one process of a test with torch.distributed does: ddp_jobs.py JOB,.. RANK SIZE MEETING_POINT OUT.npz"""
+import os
+import pathlib
+import re
 import sys
+import tempfile
+import types
 
+import h5py
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -253,6 +259,44 @@ def failures(rank, size):
     inputs = torch.full((1, 13), float("nan") if rank == 1 else 1.0)
     refuse("not finite, hook", lambda: model(inputs).sum().backward())
     return {name: np.array(text) for name, text in texts.items()}
+
+
+def blocks(page):
+    """The Python in a page that names no file of its own."""
+    text = (pathlib.Path(__file__).parents[2] / "docs" / page).read_text()
+    return [block for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+            if not block.startswith("# ")]
+
+
+def docs(rank, size):
+    """Runs the Python in torch.md and replay.md as it is written, in a folder of its own."""
+    loss, results = torch.nn.functional.cross_entropy, {}
+    batch, ones = examples(Batch(1, rank)), np.ones(2)
+    for page in ("torch.md", "replay.md"):
+        for number, block in enumerate(blocks(page)):
+            ddp = wrapped()
+            names = {
+                "onebit": onebit, "DistributedDataParallel": DistributedDataParallel, "module": net(), "model": ddp,
+                "steps": 10, "batches": iter([batch] * 10),
+                "loss_of": lambda model, batch: loss(model(batch[0]), batch[1]),
+                "scheduler": types.SimpleNamespace(step=lambda: None),
+                "ddp_module": ddp, "loader": [batch] * 2,
+                "train_on": lambda batch: names["loss_of"](ddp, batch).backward(),
+                "weight": ones, "bias": ones, "data": [range(4)] * 3,
+                "gradients_of": lambda batch: {"weight": ones * batch, "bias": ones}}
+            with tempfile.TemporaryDirectory() as folder:
+                os.chdir(folder)
+                exec(compile(block, f"{page}, block {number + 1}", "exec"), names)
+                if "state" in names:
+                    names["loss_of"](names["model"], batch).backward()
+                    results["steps of the hook"] = names["state"].step
+                if "optimizer" in names:
+                    results["phase of the optimizer"] = names["optimizer"].report.phase
+                if os.path.exists("trace.h5"):
+                    with h5py.File("trace.h5", "r") as trace:
+                        results[f"gradients {number}"] = trace["gradients"].shape
+                os.chdir("/")
+    return {name: np.array(value) for name, value in results.items()}
 
 
 def main():

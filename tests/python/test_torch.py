@@ -39,7 +39,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
 @functools.lru_cache(maxsize=None)
 def everything_seen(size):
     """Runs all jobs in `size` processes, which start once. Returns what each of them saw."""
-    jobs = "hooks,adam,power_sgd,groups,failures" if size == 2 else "hooks"
+    jobs = "hooks,adam,power_sgd,groups,docs,failures" if size == 2 else "hooks"
     with tempfile.TemporaryDirectory() as folder:
         outs = [f"{folder}/{rank}.npz" for rank in range(size)]
         processes = [subprocess.Popen([sys.executable, HERE / "ddp_jobs.py", jobs, str(rank), str(size),
@@ -167,6 +167,15 @@ class Hook(Ranks):
             vector = "worker 1's vector for tensor 0.weight" if number == 1 else ""
             self.assertIn(f"OnebitError: {vector or 'the update'} is not finite (step 3); ", texts["not finite"])
             self.assertIn(f"OnebitError: {vector or 'the mean'} is not finite (step 1); ", texts["not finite, hook"])
+
+
+class Docs(Ranks):
+    def test_the_python_in_the_docs_runs_as_it_is_written(self):
+        for number, rank in enumerate(results("docs", 2)):
+            seen = {name: value.tolist() for name, value in rank.items()}
+            ddp = {"gradients 0": [2, 2, sum(map(np.prod, self.shapes))]} if number == 0 else {}
+            self.assertEqual(seen, {"steps of the hook": 1, "phase of the optimizer": "compression", **ddp,
+                                    "gradients 1": [3, 4, 4]})
 
 
 class Library(unittest.TestCase):

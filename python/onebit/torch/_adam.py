@@ -31,8 +31,8 @@ class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
 
     module: a DistributedDataParallel, whose gradients stay local from now on (this registers a communication hook), or
     a module whose ranks start with equal parameters. steps: steps of the whole run, which `freeze` needs: fraction:F of
-    the run, fixed:K (after K steps), auto, published or never. The default, fraction:0.7 with a floor of the variance,
-    is what the laboratory recommends (docs/freeze.md). warmup: steps of learning-rate warm-up. options: further options
+    the run, fixed:K (after K steps), auto, published or never. The default is fraction:0.7 with a floor of the variance
+    (docs/freeze.md tells why). warmup: steps of learning-rate warm-up. options: further options
     by the program's names, such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}.
 
     All parameters form one group. Learning-rate schedulers of torch work as usual.
