@@ -199,6 +199,12 @@ class Library(unittest.TestCase):
             self.assertEqual(found(variable=__file__), pathlib.Path(__file__).absolute())
             self.assertRaisesRegex(_library.OnebitError, "ONEBIT_CODECS=nowhere", found, "nowhere")
 
+    def test_ranks_and_tensors_that_make_no_sense_are_refused(self):
+        for rank, rows, text in ((2, 2, "^invalid ranks (rank 2 of 2); "),
+                                 (0, 3, "^the size of a tensor is not a multiple of its rows (w: 4 elements, 3 rows); ")):
+            with self.assertRaisesRegex(_library.OnebitError, text.replace("(", "\\(").replace(")", "\\)")):
+                _library.Worker("mean", rank, 2, None, [("w", 4, rows)], {}, 1, 1, 0)
+
 
 class Adam(Ranks):
     OPTIONS = ("--optimizer", "onebit-adam", "--optimizer.lr", ddp_jobs.ADAM["lr"], "--optimizer.beta2",
