@@ -1,4 +1,4 @@
-"""What one process of a test with torch.distributed does: ddp_jobs.py JOB,.. RANK SIZE MEETING_POINT OUT.npz"""
+"""What one process of a test with torch.distributed does: ddp_jobs.py RANK FOLDER"""
 import os
 import pathlib
 import re
@@ -299,15 +299,21 @@ def docs(rank, size):
     return {name: np.array(value) for name, value in results.items()}
 
 
+JOBS = {3: (hooks,), 2: (hooks, adam, power_sgd, groups, docs, failures)}  # by the number of ranks
+
+
 def main():
-    jobs, rank, size, meeting_point, out = sys.argv[1:]
+    rank, folder = int(sys.argv[1]), sys.argv[2]
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{meeting_point}", rank=int(rank), world_size=int(size))
     results = {}
-    for job in jobs.split(","):
-        results.update({f"{job}/{name}": values for name, values in globals()[job](int(rank), int(size)).items()})
-    np.savez(out, **results)
-    dist.barrier()
+    for size, jobs in JOBS.items():
+        if rank < size:
+            dist.init_process_group("gloo", init_method=f"file://{folder}/meet{size}", rank=rank, world_size=size)
+            for job in jobs:
+                results.update({f"{size} {job.__name__}/{name}": values for name, values in job(rank, size).items()})
+            dist.barrier()
+            dist.destroy_process_group()
+    np.savez(f"{folder}/{rank}.npz", **results)
 
 
 if __name__ == "__main__":
