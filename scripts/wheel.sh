@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes the wheel python/dist/onebit-*.whl: the package, the program compiled for x86-64-v3 and for x86-64-v2, its presets
-# and its libraries. It needs what the build of the program needs, python3 with venv, and PyPI. --fast compiles one
-# program, with the flags of the preset ci, so that ccache has its objects after the tests; that wheel is for this machine.
+# Makes the wheel python/dist/onebit-*.whl: the package, the program and the library of the codecs, each compiled for
+# x86-64-v3 and for x86-64-v2, the presets, and the libraries that the program needs. It needs what the build of the
+# program needs, python3 with venv, and PyPI. --fast compiles one program, for this machine, with the preset ci's flags:
+# ccache then has its objects.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -33,12 +34,14 @@ rm -rf -- "$raw"
 quietly build/wheel.log pip wheel --no-deps --no-build-isolation -w "$raw" "${define[@]}" ./python
 
 if [[ $fast == no ]]; then
-  say "building the program for older CPUs"
+  say "building the program and the library for older CPUs"
   quietly build/wheel-v2.log cmake --preset release -B build/wheel-v2 -DONEBIT_NATIVE=OFF -DONEBIT_ARCH=x86-64-v2 \
     -DONEBIT_CUDA=OFF -DONEBIT_MPI=OFF
-  quietly build/wheel-v2.log cmake --build build/wheel-v2 --target onebit_program
+  quietly build/wheel-v2.log cmake --build build/wheel-v2 --target onebit_program onebit_codecs
   quietly build/wheel-v2.log wheel unpack -d "$raw" "$raw"/onebit-*.whl
   strip -o "$(echo "$raw"/onebit-*/onebit/program/bin)/onebit-x86-64-v2" build/wheel-v2/experiments/onebit
+  strip -o "$(echo "$raw"/onebit-*/onebit/program/lib*/onebit)/libonebit_codecs-x86-64-v2.so" \
+    build/wheel-v2/python/libonebit_codecs.so
   quietly build/wheel-v2.log wheel pack -d "$raw" "$raw"/onebit-*/
 fi
 

@@ -28,7 +28,8 @@ typedef struct onebit_error {
 /* What an exchange carries: payloads, which the traffic counts, or a few numbers that the ranks agree on. */
 enum { ONEBIT_PAYLOAD = 0, ONEBIT_CONTROL = 1 };
 
-/* The ranks, and how they communicate. All ranks make the same calls in the same order. */
+/* The ranks, and how they communicate. All ranks make the same calls in the same order, with equal options, tensors and
+ * steps. */
 typedef struct onebit_ranks {
   int64_t rank, size;
   /* Sends send_bytes[r] bytes to rank r and receives receive_bytes[r] bytes from it, for all r. The bytes for rank 0
@@ -49,7 +50,7 @@ typedef struct onebit_option {
   const char* value;
 } onebit_option;
 
-/* What a worker is made for. The arrays and texts are copied. */
+/* The problem that a worker solves. The arrays and texts are copied. */
 typedef struct onebit_problem {
   onebit_ranks ranks;
   const onebit_tensor* tensors;

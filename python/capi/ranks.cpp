@@ -111,7 +111,7 @@ class CallerCommunicator final : public device::Communicator {
 
 device::Shard shard_of(const onebit_ranks& ranks, int threads) {
   if (ranks.size < 1 || ranks.rank < 0 || ranks.rank >= ranks.size || (ranks.size > 1 && ranks.exchange == nullptr)) {
-    throw ConfigError("these are no ranks", "rank " + std::to_string(ranks.rank) + " of " + std::to_string(ranks.size),
+    throw ConfigError("invalid ranks", "rank " + std::to_string(ranks.rank) + " of " + std::to_string(ranks.size),
                       "ranks count from 0, and several need a function that exchanges");
   }
   device::Shard shard{device::Device::cpu(threads), {}, std::make_shared<CallerCommunicator>(ranks)};

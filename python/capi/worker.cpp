@@ -18,8 +18,10 @@ std::vector<compress::Tensor> tensors_of(const onebit_problem& problem) {
   std::vector<compress::Tensor> tensors;
   for (const onebit_tensor& t : std::span(problem.tensors, static_cast<std::size_t>(problem.tensor_count))) {
     if (t.size < 0 || t.rows < 1 || t.size % t.rows != 0) {
-      throw ConfigError("this is no tensor", std::string(t.name) + ": " + std::to_string(t.size) + " elements in " +
-                                                 std::to_string(t.rows) + " rows");
+      throw ConfigError(
+          "the size of a tensor is not a multiple of its rows",
+          std::string(t.name) + ": " + std::to_string(t.size) + " elements, " + std::to_string(t.rows) + " rows",
+          "a vector has one row");
     }
     tensors.push_back({t.name, t.size, t.rows});
   }

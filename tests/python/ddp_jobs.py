@@ -1,6 +1,12 @@
-"""What one process of a test with torch.distributed does: ddp_jobs.py JOB,.. RANK SIZE MEETING_POINT OUT.npz"""
+"""What one process of a test with torch.distributed does: ddp_jobs.py RANK FOLDER"""
+import os
+import pathlib
+import re
 import sys
+import tempfile
+import types
 
+import h5py
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -64,12 +70,12 @@ def train_through(case, rank):
     model = wrapped()
     state, hook = make(model, case)
     names = {p: i for i, p in enumerate(model.module.parameters())}
-    local, buckets = [None] * len(names), []
+    local, layouts = [None] * len(names), []  # gradients; in each step, the parameters of each bucket
 
     def recording(_, bucket):
         for p, g in zip(bucket.parameters(), bucket.gradients()):
             local[names[p]] = g.clone()
-        buckets.append(bucket.index())
+        layouts[-1].append([names[p] for p in bucket.parameters()])
         return hook(state, bucket)
 
     model.register_comm_hook(None, recording)
@@ -78,6 +84,7 @@ def train_through(case, rank):
             "sent": []}
     for step in range(1, STEPS + 1):
         inputs, labels = examples(Batch(step, rank))
+        layouts.append([])
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(inputs), labels).backward()
         optimizer.step()
@@ -91,7 +98,7 @@ def train_through(case, rank):
             saved = state.state_dict()
             state, _ = make(model, case)
             state.load_state_dict(saved)
-    assert len(set(buckets)) > 1, "the test needs several buckets"
+    assert len(layouts[1]) > 1 and layouts[1] != layouts[0], f"the test needs buckets that are rebuilt: {layouts[:2]}"
     return rows
 
 
@@ -172,6 +179,26 @@ def power_sgd(rank, size):
     return results
 
 
+def groups(rank, size):
+    """The means of modules that are trained by one rank each; two optimizers of one module, one after the other."""
+    results = {}
+    groups = [dist.new_group([each]) for each in range(size)]
+    for name in ("hook", "optimizer"):
+        model = DistributedDataParallel(torch.nn.Linear(1, 1, bias=False), process_group=groups[rank])
+        torch.nn.init.zeros_(model.module.weight)
+        if name == "hook":
+            options = {"codec.k": 1, "codec.shared": np.bool_(False)}
+            model.register_comm_hook(*onebit.torch.ddp_hook(model, "random-k", options=options))
+        else:
+            onebit.torch.OnebitAdam(model, steps=10)
+            optimizer = onebit.torch.OnebitAdam(model, lr=1, steps=10)
+        model(torch.full((1, 1), 1.0 if rank == 0 else -3.0)).sum().backward()
+        if name == "optimizer":
+            optimizer.step()
+        results[name] = flat([model.module.weight.grad if name == "hook" else model.module.weight])
+    return results
+
+
 def failures(rank, size):
     """Errors that users see, as texts."""
     texts = {}
@@ -197,6 +224,18 @@ def failures(rank, size):
     refuse("late freeze", lambda: onebit.torch.OnebitAdam(module, steps=10, freeze="fixed:10"))
     saved = onebit.torch.ddp_hook(module)[0].state_dict()
     refuse("state", lambda: onebit.torch.ddp_hook(module, "sign-l1")[0].load_state_dict(saved))
+    refuse("ranks' options", lambda: onebit.torch.ddp_hook(module, "qsgd", options={"codec.levels": 7 - 2 * rank}))
+    refuse("ranks' codecs", lambda: onebit.torch.ddp_hook(module, "sign-l2" if rank == 0 else "top-k"))
+    refuse("ranks' modules", lambda: onebit.torch.OnebitAdam(net()[:3 + 2 * rank], steps=10))
+    refuse("ranks' steps", lambda: onebit.torch.ddp_hook(module)[0].load_state_dict({**saved, "step": 1 + rank}))
+    refuse("one rank's state", lambda: onebit.torch.ddp_hook(module)[0].load_state_dict(saved if rank == 0 else {}))
+    refuse("no step", lambda: onebit.torch.ddp_hook(module)[0].load_state_dict({"facts": {}, "items": {}}))
+    groups = [dist.new_group([each]) for each in range(size)]
+    refuse("outside", lambda: onebit.torch.ddp_hook(module, group=groups[1 - rank]))
+    refuse("other ranks", lambda: onebit.torch.ddp_hook(wrapped(), group=groups[rank]))
+    model = wrapped()
+    model.register_comm_hook(*onebit.torch.ddp_hook(model))
+    refuse("two hooks", lambda: onebit.torch.OnebitAdam(model, steps=10))
     optimizer = onebit.torch.OnebitAdam(module, steps=10, freeze="fixed:1", variance_floor="0")
     for step in range(3):
         for p in module.parameters():
@@ -205,6 +244,14 @@ def failures(rank, size):
             list(module.parameters())[0].grad[0, 0] = float("nan")
         if step < 2:
             optimizer.step()
+    saved = optimizer.state_dict()
+    items = saved["onebit"]["items"]
+    without = {**saved["onebit"], "items": {name: items[name] for name in list(items)[:-1]}}
+    refuse("incomplete state", lambda: optimizer.load_state_dict({**saved, "onebit": without}))
+    now = optimizer.state_dict()["onebit"]
+    assert now["step"] == 2 and all(torch.equal(now["items"][name], items[name]) for name in items)
+    longer = onebit.torch.OnebitAdam(module, steps=40, freeze="fixed:1", variance_floor="0")
+    refuse("state of a shorter run", lambda: longer.load_state_dict(saved))
     refuse("not finite", optimizer.step)
     model = wrapped()
     state, hook = make(model, "sign-l2 ef")
@@ -214,15 +261,59 @@ def failures(rank, size):
     return {name: np.array(text) for name, text in texts.items()}
 
 
+def blocks(page):
+    """The Python in a page that names no file of its own."""
+    text = (pathlib.Path(__file__).parents[2] / "docs" / page).read_text()
+    return [block for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+            if not block.startswith("# ")]
+
+
+def docs(rank, size):
+    """Runs the Python in torch.md and replay.md as it is written, in a folder of its own."""
+    loss, results = torch.nn.functional.cross_entropy, {}
+    batch, ones = examples(Batch(1, rank)), np.ones(2)
+    for page in ("torch.md", "replay.md"):
+        for number, block in enumerate(blocks(page)):
+            ddp = wrapped()
+            names = {
+                "onebit": onebit, "DistributedDataParallel": DistributedDataParallel, "module": net(), "model": ddp,
+                "steps": 10, "batches": iter([batch] * 10),
+                "loss_of": lambda model, batch: loss(model(batch[0]), batch[1]),
+                "scheduler": types.SimpleNamespace(step=lambda: None),
+                "ddp_module": ddp, "loader": [batch] * 2,
+                "train_on": lambda batch: names["loss_of"](ddp, batch).backward(),
+                "weight": ones, "bias": ones, "data": [range(4)] * 3,
+                "gradients_of": lambda batch: {"weight": ones * batch, "bias": ones}}
+            with tempfile.TemporaryDirectory() as folder:
+                os.chdir(folder)
+                exec(compile(block, f"{page}, block {number + 1}", "exec"), names)
+                if "state" in names:
+                    names["loss_of"](names["model"], batch).backward()
+                    results["steps of the hook"] = names["state"].step
+                if "optimizer" in names:
+                    results["phase of the optimizer"] = names["optimizer"].report.phase
+                if os.path.exists("trace.h5"):
+                    with h5py.File("trace.h5", "r") as trace:
+                        results[f"gradients {number}"] = trace["gradients"].shape
+                os.chdir("/")
+    return {name: np.array(value) for name, value in results.items()}
+
+
+JOBS = {3: (hooks,), 2: (hooks, adam, power_sgd, groups, docs, failures)}  # by the number of ranks
+
+
 def main():
-    jobs, rank, size, meeting_point, out = sys.argv[1:]
+    rank, folder = int(sys.argv[1]), sys.argv[2]
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{meeting_point}", rank=int(rank), world_size=int(size))
     results = {}
-    for job in jobs.split(","):
-        results.update({f"{job}/{name}": values for name, values in globals()[job](int(rank), int(size)).items()})
-    np.savez(out, **results)
-    dist.barrier()
+    for size, jobs in JOBS.items():
+        if rank < size:
+            dist.init_process_group("gloo", init_method=f"file://{folder}/meet{size}", rank=rank, world_size=size)
+            for job in jobs:
+                results.update({f"{size} {job.__name__}/{name}": values for name, values in job(rank, size).items()})
+            dist.barrier()
+            dist.destroy_process_group()
+    np.savez(f"{folder}/{rank}.npz", **results)
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ class Record(support.InOwnFolder):
         trace.close()
         with refuse("the trace is closed"):
             trace.backward([])
-        with refuse("exist"):
+        with refuse("^trace.h5 exists already; remove it, or record to another path$"):
             onebit.torch.record("trace.h5", module, 2)
 
 

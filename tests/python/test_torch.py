@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import h5py
 import numpy as np
@@ -26,6 +27,7 @@ if missing:
     sys.exit(1 if required else 0)
 
 import ddp_jobs
+from onebit.torch import _library
 from support import PROGRAM
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -35,26 +37,25 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
 
 
 @functools.lru_cache(maxsize=None)
-def everything_seen(size):
-    """Runs all jobs in `size` processes, which start once. Returns what each of them saw."""
-    jobs = "hooks,adam,power_sgd,failures" if size == 2 else "hooks"
+def everything_seen():
+    """Runs all jobs in processes, which start once. Returns what each of them saw."""
     with tempfile.TemporaryDirectory() as folder:
-        outs = [f"{folder}/{rank}.npz" for rank in range(size)]
-        processes = [subprocess.Popen([sys.executable, HERE / "ddp_jobs.py", jobs, str(rank), str(size),
-                                       f"{folder}/meeting", out], env=ENVIRONMENT) for rank, out in enumerate(outs)]
+        processes = [subprocess.Popen([sys.executable, HERE / "ddp_jobs.py", str(rank), folder], env=ENVIRONMENT)
+                     for rank in range(max(ddp_jobs.JOBS))]
         try:
-            if any([process.wait(timeout=200) for process in processes]):
+            if any([process.wait(timeout=280) for process in processes]):
                 raise AssertionError("a process failed")
         finally:
             for process in processes:
                 process.kill()
-        return [dict(np.load(out)) for out in outs]
+        return [dict(np.load(f"{folder}/{rank}.npz")) for rank in range(len(processes))]
 
 
 def results(job, size):
-    """Returns what each process saw in a job."""
-    return [{name[len(job) + 1:]: values for name, values in rank.items() if name.startswith(f"{job}/")}
-            for rank in everything_seen(size)]
+    """Returns what each process saw in a job of `size` processes."""
+    start = f"{size} {job}/"
+    return [{name[len(start):]: values for name, values in rank.items() if name.startswith(start)}
+            for rank in everything_seen()[:size]]
 
 
 class Ranks(unittest.TestCase):
@@ -126,6 +127,11 @@ class Hook(Ranks):
         self.assertLess(difference.max(), 5e-6)
         self.assertGreater(difference.max(), 0)
 
+    def test_the_group_is_that_of_the_module(self):
+        for rank, gradient, sign in zip(results("groups", 2), (1, -3), (1, -1)):
+            self.assertEqual(rank["hook"], gradient)
+            np.testing.assert_allclose(rank["optimizer"], -sign, rtol=1e-6)
+
     def test_what_does_not_fit_is_refused_in_one_line(self):
         expected = {
             "codec": "unknown codec (topk); did you mean top-k?",
@@ -139,15 +145,64 @@ class Hook(Ranks):
             "type": "the codecs take float32 only (weight is torch.float64); call module.float()",
             "freeze": "a fraction of an unknown number of steps (freeze fraction:0.7); pass steps=...",
             "late freeze": "the run would never reach the compression stage (freeze fixed:10 needs more than 10 steps",
-            "state": "the state does not fit (options: saved {'codec': 'sign-l2'",
+            "state": "the state does not fit (option codec: saved sign-l2, now sign-l1); every rank loads",
+            "state of a shorter run": "the state does not fit (steps: saved 10, now 40)",
+            "incomplete state": "a part of the state is missing (",
+            "no step": "not a state of the codecs ('step' is missing); load what",
+            "ranks' options": "the ranks differ (option codec.levels: 7 on rank 0, 5 on rank 1); give every rank",
+            "ranks' codecs": "the ranks differ (option codec: sign-l2 on rank 0, top-k on rank 1)",
+            "ranks' modules": "the ranks differ (tensor 4: None on rank 0, 4.weight, 85 elements, 5 rows on rank 1)",
+            "ranks' steps": "the ranks differ (step: 1 on rank 0, 2 on rank 1)",
+            "outside": "this process is not in the process group (rank ",
+            "other ranks": "the group has other ranks than the module's process_group ([",
+            "two hooks": "the module has another communication hook (",
         }
         for number, rank in enumerate(results("failures", 2)):
             texts = {name: str(rank[name]) for name in rank}
             for name, text in expected.items():
                 self.assertIn(f"OnebitError: {text}", texts[name])
+            refused = ("the ranks differ (state: loaded on rank 0, refused on rank 1)", "not a state of the codecs")
+            self.assertIn(f"OnebitError: {refused[number]}", texts["one rank's state"])
             vector = "worker 1's vector for tensor 0.weight" if number == 1 else ""
             self.assertIn(f"OnebitError: {vector or 'the update'} is not finite (step 3); ", texts["not finite"])
             self.assertIn(f"OnebitError: {vector or 'the mean'} is not finite (step 1); ", texts["not finite, hook"])
+
+
+class Docs(Ranks):
+    def test_the_python_in_the_docs_runs_as_it_is_written(self):
+        for number, rank in enumerate(results("docs", 2)):
+            seen = {name: value.tolist() for name, value in rank.items()}
+            ddp = {"gradients 0": [2, 2, sum(map(np.prod, self.shapes))]} if number == 0 else {}
+            self.assertEqual(seen, {"steps of the hook": 1, "phase of the optimizer": "compression", **ddp,
+                                    "gradients 1": [3, 4, 4]})
+
+
+class Library(unittest.TestCase):
+    def test_the_variable_wins_and_an_old_cpu_gets_the_second_library(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder)
+            libraries = [package / "program/lib/onebit" / name for name in (_library.NAME, _library.OLDER)]
+            libraries[0].parent.mkdir(parents=True)
+
+            def found(variable="", old_cpu=False):
+                with unittest.mock.patch.dict(os.environ, ONEBIT_CODECS=str(variable)), \
+                        unittest.mock.patch.object(_library, "_PACKAGE", package), \
+                        unittest.mock.patch.object(_library, "_has_x86_64_v3", return_value=not old_cpu):
+                    return pathlib.Path(_library.find())
+
+            self.assertRaisesRegex(_library.OnebitError, "the library of the codecs was not found", found)
+            libraries[0].touch()
+            self.assertEqual([found(), found(old_cpu=True)], [libraries[0], libraries[0]])
+            libraries[1].touch()
+            self.assertEqual([found(), found(old_cpu=True)], libraries)
+            self.assertEqual(found(variable=__file__), pathlib.Path(__file__).absolute())
+            self.assertRaisesRegex(_library.OnebitError, "ONEBIT_CODECS=nowhere", found, "nowhere")
+
+    def test_ranks_and_tensors_that_make_no_sense_are_refused(self):
+        for rank, rows, text in ((2, 2, "^invalid ranks (rank 2 of 2); "),
+                                 (0, 3, "^the size of a tensor is not a multiple of its rows (w: 4 elements, 3 rows); ")):
+            with self.assertRaisesRegex(_library.OnebitError, text.replace("(", "\\(").replace(")", "\\)")):
+                _library.Worker("mean", rank, 2, None, [("w", 4, rows)], {}, 1, 1, 0)
 
 
 class Adam(Ranks):

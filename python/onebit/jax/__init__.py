@@ -1,4 +1,4 @@
-"""JAX: functions of one's own as onebit's workers."""
+"""JAX: your own functions as onebit's workers."""
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple

@@ -1,6 +1,7 @@
 """1-bit Adam for DistributedDataParallel."""
 from __future__ import annotations
 
+import weakref
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 import torch
@@ -21,14 +22,17 @@ def _keep_local(_state: None, bucket: torch.distributed.GradBucket) -> Any:
 _keep_local.__annotations__.clear()  # DistributedDataParallel refuses annotations that are texts
 
 
+_LOCAL: Any = weakref.WeakSet()  # modules with this hook, which torch registers only once
+
+
 class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
     """1-bit Adam (Tang et al. 2021): Adam with a dense all-reduce until the variance is frozen, then momenta in one bit
     with error feedback. It is the simulator's `onebit-adam`: the same gradients give the same bits.
 
     module: a DistributedDataParallel, whose gradients stay local from now on (this registers a communication hook), or
     a module whose ranks start with equal parameters. steps: steps of the whole run, which `freeze` needs: fraction:F of
-    the run, fixed:K (after K steps), auto, published or never. The default, fraction:0.7 with a floor of the variance,
-    is what the laboratory recommends (docs/freeze.md). warmup: steps of learning-rate warm-up. options: further options
+    the run, fixed:K (after K steps), auto, published or never. The default is fraction:0.7 with a floor of the variance
+    (docs/freeze.md tells why). warmup: steps of learning-rate warm-up. options: further options
     by the program's names, such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}.
 
     All parameters form one group. Learning-rate schedulers of torch work as usual.
@@ -46,13 +50,17 @@ class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
                   "optimizer.beta2": betas[1], "optimizer.eps": eps, "optimizer.weight-decay": weight_decay,
                   "optimizer.clip": clip, "optimizer.variance-floor": variance_floor, "freeze": freeze, "seed": seed,
                   **(options or {})}
-        endless = 1 << 62
-        self._worker = Worker("optimizer", module, chosen, group, threads, endless if steps is None else steps, warmup)
+        self._worker = Worker("optimizer", module, chosen, group, threads, steps, warmup)
         self._vector, self._gradients = self._worker.flat()
         self._flat, self._parts = self._worker.flat()
         super().__init__(list(self._worker.named.values()), {"lr": lr})
-        if isinstance(module, DistributedDataParallel):
-            module.register_comm_hook(None, _keep_local)
+        if isinstance(module, DistributedDataParallel) and module not in _LOCAL:
+            try:
+                module.register_comm_hook(None, _keep_local)
+            except RuntimeError as error:
+                raise OnebitError("the module has another communication hook", str(error),
+                                  "OnebitAdam exchanges by itself: register no other hook") from None
+            _LOCAL.add(module)
 
     @property
     def report(self) -> Report:
@@ -91,7 +99,7 @@ class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
         return {**super().state_dict(), "onebit": self._worker.state_dict()}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() returned on the same rank, with the same module and options."""
+        """Takes over what state_dict() returned on the same rank, with the same arguments. Collective."""
         own = dict(state_dict)
         self._worker.load_state_dict(own.pop("onebit", {}))
         super().load_state_dict(own)

@@ -15,7 +15,7 @@ Future = torch.futures.Future  # generic only in newer versions
 
 
 class Hook:
-    """The state of a hook: collects the buckets of a backward pass, exchanges once, and answers all of them.
+    """The state of a hook: collects the buckets of a backward pass, exchanges once, and completes all their futures.
 
     The exchange is that of the simulator: all parameters in the module's order, each tensor with its own scale
     (granularity tensor) or all as one vector (fused). So results and errors depend neither on the sizes of the buckets
@@ -72,7 +72,7 @@ class Hook:
         return self._worker.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() returned on the same rank, with the same module and options."""
+        """Takes over what state_dict() returned on the same rank, with the same module and options. Collective."""
         self._worker.load_state_dict(state)
 
 
@@ -92,7 +92,8 @@ def ddp_hook(module: torch.nn.Module, codec: str = "sign-l2", feedback: str = "a
     The hook replaces the mean of the gradients by the compressed mean that `onebit run` computes with the same codec,
     feedback (auto, ef, none) and channel (auto, server, gather, linear), to the bit. options: further options by the
     program's names, such as {"codec.k": 0.01, "codec.down": "fp16"}. module: the DistributedDataParallel or the
-    module inside it, on a CPU and in float32. group: a process group of gloo, by default that of the program.
+    module inside it, on a CPU and in float32. group: a process group of gloo, by default that of the
+    DistributedDataParallel. Collective: an error on every rank if the ranks' modules or options differ.
     threads: of the codecs, by default those of torch.
     """
     chosen = {"codec": codec, "feedback": feedback, "channel": channel, "optimizer.granularity": granularity,

@@ -11,12 +11,14 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 import numpy as np
 import numpy.typing as npt
 
-from onebit._program import OnebitError, parse_error
+from onebit._program import OnebitError, _has_x86_64_v3, parse_error
 
 VERSION = 1
 NAME = "libonebit_codecs.so"
+OLDER = "libonebit_codecs-x86-64-v2.so"  # a wheel has it for CPUs without x86-64-v3
 PAYLOAD = 0  # the kind of an exchange that the traffic counts
 
+_PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 Array = npt.NDArray[Any]
 Exchange = Callable[[int, Any, List[int], Any, List[int]], None]
 
@@ -63,18 +65,19 @@ class Report(NamedTuple):
 
 
 def find() -> str:
-    """Returns the path of the library: the one in the package, else $ONEBIT_CODECS."""
-    package = pathlib.Path(__file__).resolve().parent.parent
-    for folder in (package, package / "program/lib/onebit", package / "program/lib64/onebit"):
-        if (folder / NAME).is_file():
-            return str(folder / NAME)
-    named = os.environ.get("ONEBIT_CODECS", "")
-    if not named:
-        raise OnebitError("the library of the codecs was not found", f"{NAME} in {package}",
-                          "install the package's wheel, or set ONEBIT_CODECS to the path of the library")
-    if not os.path.isfile(named):
-        raise OnebitError("the library of the codecs was not found", f"ONEBIT_CODECS {named}", "name the file itself")
-    return named
+    """Returns the path of the library: $ONEBIT_CODECS, else the one in the package."""
+    named = os.environ.get("ONEBIT_CODECS")
+    if named:
+        if not os.path.isfile(named):
+            raise OnebitError("the library of the codecs was not found", f"ONEBIT_CODECS={named}",
+                              f"set it to the path of {NAME}, or unset it")
+        return os.path.abspath(named)
+    for folder in (_PACKAGE, _PACKAGE / "program/lib/onebit", _PACKAGE / "program/lib64/onebit"):
+        library, older = folder / NAME, folder / OLDER
+        if library.is_file():
+            return str(older if older.is_file() and not _has_x86_64_v3() else library)
+    raise OnebitError("the library of the codecs was not found", f"{NAME} in {_PACKAGE}",
+                      "install the package's wheel, or set ONEBIT_CODECS to the path of the library")
 
 
 @functools.lru_cache(maxsize=None)
@@ -99,15 +102,6 @@ def _load(path: str) -> ctypes.CDLL:
     return library
 
 
-def _text(value: Any) -> str:
-    """Writes a value as the program's options expect it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(str, value))
-    return repr(float(value)) if isinstance(value, float) else str(value)
-
-
 def _floats(values: Array) -> Any:
     if values.dtype != np.float32 or not values.flags.c_contiguous:
         raise TypeError(f"expected a contiguous array of float32, got {values.dtype}")
@@ -117,13 +111,13 @@ def _floats(values: Array) -> Any:
 class Worker:
     """A worker of the library: `kind` is mean or optimizer.
 
-    tensors: name, elements and rows of each tensor (rows = 1: a vector). options: by the program's names; None leaves
-    the default. exchange(kind, send, send_bytes, receive, receive_bytes) exchanges the bytes at two addresses, as the
+    tensors: name, elements and rows of each tensor (rows = 1: a vector). options: by the program's names.
+    exchange(kind, send, send_bytes, receive, receive_bytes) exchanges the bytes at two addresses, as the
     header describes it; what it raises is raised again by the call that made it exchange.
     """
 
     def __init__(self, kind: str, rank: int, size: int, exchange: Exchange, tensors: Sequence[Tuple[str, int, int]],
-                 options: Mapping[str, Any], threads: int, steps: int = 0, warmup: int = 0) -> None:
+                 options: Mapping[str, str], threads: int, steps: int, warmup: int) -> None:
         self._handle: Optional[int] = None
         self._library = _load(find())
         self._parameters = sum(elements for _, elements, _ in tensors)
@@ -133,10 +127,9 @@ class Worker:
             return self._guard(lambda: exchange(what, send, send_bytes[:size], receive, receive_bytes[:size]))
 
         self._exchange = _EXCHANGE(guarded)  # has to live as long as the worker
-        given = [(name, _text(value)) for name, value in options.items() if value is not None]
         table = (_Tensor * len(tensors))(*[_Tensor(name.encode(), elements, rows) for name, elements, rows in tensors])
-        settings = (_Option * len(given))(*[_Option(name.encode(), text.encode()) for name, text in given])
-        problem = _Problem(_Ranks(rank, size, self._exchange, None), table, len(tensors), settings, len(given), steps,
+        settings = (_Option * len(options))(*[_Option(name.encode(), text.encode()) for name, text in options.items()])
+        problem = _Problem(_Ranks(rank, size, self._exchange, None), table, len(tensors), settings, len(options), steps,
                            warmup, threads)
         create = getattr(self._library, f"onebit_{kind}_create")
         error = _Error()

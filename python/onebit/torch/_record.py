@@ -58,7 +58,8 @@ class LoopRecording(_Recording):
 
     def backward(self, losses: Iterable[Tensor]) -> None:
         """Takes the place of loss.backward(): computes and records the gradient of each worker's mean loss, and sets
-        the parameters' grad to the mean over the workers. A generator of losses keeps one graph at a time."""
+        the parameters' grad to the mean over the workers. If losses is a generator, only one graph is in memory at
+        a time."""
         if self.recorder is None:
             raise ValueError("the trace is closed")
         sums: Dict[str, Optional[Tensor]] = dict.fromkeys(self.parameters)

@@ -207,9 +207,9 @@ def serve(module: Module, loss: Loss, *, examples: Optional[Examples] = None) ->
     """Trains a torch module by onebit: answers its requests until it closes the input.
 
     module: a function of the `onebit.worker.Data` of the run, or a class, that makes the module. The initial weights of
-        a seed are those of the module that is made after torch.manual_seed(seed). Buffers and parameters that are not
-        trained are those of seed 0 with every seed. A module that already exists starts from its own weights with every
-        seed.
+        a seed are those of the module that is made after torch.manual_seed(seed). With every seed, buffers
+        and parameters that are not trained keep the values of seed 0. An existing module starts from its own weights
+        with every seed.
     loss: a function of the module's outputs and the labels, which returns the mean over the batch or one number per
         example; or the name of one in torch.nn.functional. Labels are int64 [size]; by name, except for cross_entropy,
         nll_loss and multi_margin_loss, they are numbers in the shape of the outputs.
@@ -218,7 +218,7 @@ def serve(module: Module, loss: Loss, *, examples: Optional[Examples] = None) ->
         int64 [size, context]; of data that have both, both.
 
     torch's random numbers are keyed by seed, step, worker and draw, so a run is reproducible for any --worker-group and
-    --devices. Evaluations run in eval mode. torch uses one thread unless OMP_NUM_THREADS says more.
+    --devices. Evaluations run in eval mode. torch uses one thread unless OMP_NUM_THREADS is set.
     """
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(1)

@@ -10,9 +10,12 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from onebit._options import _text
 from onebit._program import OnebitError
 from onebit.torch import _library
 from onebit.torch._library import Array, Report
+
+_ENDLESS = 1 << 62  # steps of a run of unknown length
 
 
 def _bytes_at(address: Any, count: int) -> Tensor:
@@ -38,35 +41,78 @@ def _named_parameters(module: torch.nn.Module) -> Dict[str, Tensor]:
     return named
 
 
+def _first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> Optional[str]:
+    """The name of the first fact that differs, if one does."""
+    return next((name for name in {**one, **other} if one.get(name) != other.get(name)), None)
+
+
 def _described(name: str, parameter: Tensor) -> Tuple[str, int, int]:
     """Name, elements and rows: a tensor of two or more dimensions is a matrix, any other a vector."""
     return name, parameter.numel(), parameter.shape[0] if parameter.dim() > 1 and parameter.numel() > 0 else 1
 
 
+def _ranks(group: Any) -> List[int]:
+    """The ranks of a group, as the default group counts them."""
+    return sorted(dist.get_global_rank(group, rank) for rank in range(dist.get_world_size(group)))
+
+
+def _group_of(module: torch.nn.Module, group: Optional[Any]) -> Any:
+    """The process group to exchange in: the given one, by default that of the DistributedDataParallel."""
+    if not dist.is_available() or not dist.is_initialized():
+        raise OnebitError("there are no processes to exchange with", "torch.distributed",
+                          "call torch.distributed.init_process_group('gloo') first")
+    own = module.process_group if isinstance(module, DistributedDataParallel) else dist.group.WORLD
+    chosen = own if group is None else group
+    if dist.get_rank(chosen) < 0:
+        raise OnebitError("this process is not in the process group", f"rank {dist.get_rank()}",
+                          "pass a group that holds it")
+    if dist.get_backend(chosen) != "gloo":
+        raise OnebitError("the codecs exchange over gloo only", f"the backend is {dist.get_backend(chosen)}",
+                          "pass group=torch.distributed.new_group(backend='gloo')")
+    if isinstance(module, DistributedDataParallel) and _ranks(chosen) != _ranks(own):
+        raise OnebitError("the group has other ranks than the module's process_group",
+                          f"{_ranks(chosen)}, the module has {_ranks(own)}",
+                          "pass a group of gloo with the module's ranks")
+    return chosen
+
+
 class Worker:
     """What the hook and the optimizer share: flat vectors of the module's size, the library's worker, its state."""
 
-    def __init__(self, kind: str, module: torch.nn.Module, options: Mapping[str, Any],
-                 group: Optional[Any], threads: Optional[int], steps: int = 0, warmup: int = 0) -> None:
-        if not dist.is_available() or not dist.is_initialized():
-            raise OnebitError("there are no processes to exchange with", "torch.distributed",
-                              "call torch.distributed.init_process_group('gloo') first")
-        if dist.get_backend(group) != "gloo":
-            raise OnebitError("the codecs exchange over gloo only", f"the backend is {dist.get_backend(group)}",
-                              "pass group=torch.distributed.new_group(backend='gloo')")
-        self.group, self.rank, self.size = group, dist.get_rank(group), dist.get_world_size(group)
+    def __init__(self, kind: str, module: torch.nn.Module, options: Mapping[str, Any], group: Optional[Any],
+                 threads: Optional[int], steps: Optional[int] = None, warmup: int = 0) -> None:
+        self.group = _group_of(module, group)
+        self.rank, self.size = dist.get_rank(self.group), dist.get_world_size(self.group)
         self.named = _named_parameters(module)
         self.step, self.sent_bytes, self.report = 0, 0, Report(0, 0, 0, "", [])
-        self._facts = {"kind": kind, "rank": self.rank, "size": self.size,
-                       "options": {name: value for name, value in options.items() if value is not None},
-                       "tensors": [_described(name, p) for name, p in self.named.items()]}
+        self._kind, self._steps, self._warmup = kind, steps, warmup
+        self._options = {name: _text(value) for name, value in options.items() if value is not None}
+        self._tensors = [_described(name, p) for name, p in self.named.items()]
         self._threads = torch.get_num_threads() if threads is None else threads
-        self._steps, self._warmup = steps, warmup
+        self._facts = {"kind": kind, "ranks": self.size, "steps": steps, "warmup": warmup,
+                       **{f"option {name}": text for name, text in self._options.items()},
+                       **{f"tensor {i}": f"{name}, {elements} elements, {rows} rows"
+                          for i, (name, elements, rows) in enumerate(self._tensors)}}
+        difference = self._difference_of_ranks(self._facts)
+        if difference is not None:
+            raise difference
         self._library = self._make()
 
     def _make(self) -> _library.Worker:
-        return _library.Worker(self._facts["kind"], self.rank, self.size, self._exchange, self._facts["tensors"],
-                               self._facts["options"], self._threads, self._steps, self._warmup)
+        return _library.Worker(self._kind, self.rank, self.size, self._exchange, self._tensors, self._options,
+                               self._threads, _ENDLESS if self._steps is None else self._steps, self._warmup)
+
+    def _difference_of_ranks(self, own: Mapping[str, Any]) -> Optional[OnebitError]:
+        """Returns an error if the ranks have different facts, the same one on every rank. Collective."""
+        of_ranks: List[Any] = [None] * self.size
+        dist.all_gather_object(of_ranks, own, group=self.group)
+        for rank, facts in enumerate(of_ranks):
+            name = _first_difference(of_ranks[0], facts)
+            if name is not None:
+                return OnebitError("the ranks differ",
+                                   f"{name}: {of_ranks[0].get(name)} on rank 0, {facts.get(name)} on rank {rank}",
+                                   "give every rank the same module, options and step")
+        return None
 
     def _exchange(self, kind: int, send: Any, send_bytes: List[int], receive: Any, receive_bytes: List[int]) -> None:
         dist.all_to_all_single(_bytes_at(receive, sum(receive_bytes)), _bytes_at(send, sum(send_bytes)), receive_bytes,
@@ -98,24 +144,35 @@ class Worker:
         items = {name: values.view(np.int16) if values.dtype == np.uint16 else values  # torch has no uint16
                  for name, values in self._library.save().items()}
         tensors = {name: torch.from_numpy(values) for name, values in items.items()}
-        return {**self._facts, "step": self.step, "items": tensors}
+        return {"facts": {"rank": self.rank, **self._facts}, "step": self.step, "items": tensors}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        _require_same(self._facts, state)
-        self._library = self._make()
-        items = {name: item.numpy() for name, item in state["items"].items()}
-        self._library.load({name: values.view(np.uint16) if values.dtype == np.int16 else values
-                            for name, values in items.items()})
-        self.step = state["step"]
+        """Loads on all ranks, or changes nothing and raises an error on all ranks. Collective."""
+        library = self._make()
+        failure: Optional[Exception] = None
+        try:
+            self._load(library, state)
+        except Exception as error:  # the other ranks wait for this one
+            failure = error
+        difference = self._difference_of_ranks({"state": "loaded", "step": state["step"]} if failure is None else
+                                               {"state": "refused"})
+        if failure is not None:
+            raise failure
+        if difference is not None:
+            raise difference
+        self._library, self.step = library, state["step"]
 
-
-def _require_same(own: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
-    """Refuses a state that belongs to another rank, module or configuration."""
-    for name in own:
-        if name not in saved:
-            raise OnebitError("this is no state of the codecs", f"'{name}' is missing",
-                              "load what state_dict() returned")
-        if own[name] != saved[name]:
-            raise OnebitError("the state does not fit", f"{name}: saved {saved[name]}, now {own[name]}",
+    def _load(self, library: _library.Worker, state: Mapping[str, Any]) -> None:
+        for name in ("facts", "step", "items"):
+            if name not in state:
+                raise OnebitError("not a state of the codecs", f"'{name}' is missing",
+                                  "load what state_dict() returned")
+        own, saved = {"rank": self.rank, **self._facts}, state["facts"]
+        differs = _first_difference(own, saved)
+        if differs is not None:
+            raise OnebitError("the state does not fit",
+                              f"{differs}: saved {saved.get(differs)}, now {own.get(differs)}",
                               "every rank loads what it saved, with the same module and options")
-
+        items = {name: item.numpy() for name, item in state["items"].items()}
+        library.load({name: values.view(np.uint16) if values.dtype == np.int16 else values
+                      for name, values in items.items()})
