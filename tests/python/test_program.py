@@ -1,6 +1,7 @@
 """Calls of the program: keyword arguments, errors, progress, interrupts; and what importing the package costs."""
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from unittest import mock
 
 import onebit
 from onebit import _options, _program
-from support import PROGRAM, SMALL, InFolder
+from support import PROGRAM, SMALL, InFolder, InOwnFolder
 
 OPTIONS = {"model": "mlp", "data": "synthetic", "workers": 2, "batch": 4, "threads": 1, "steps": 20}
 
@@ -141,26 +142,32 @@ class Screens(InFolder):
         self.assertRegex(stderr.getvalue(), r"onebit: the output is run-.*\.h5")
 
 
-class Interrupts(InFolder):
-    def interrupted(self, code, group):
-        """Runs code, and sends it SIGINT once its log is there: alone, or with its children, as a terminal does."""
+class Interrupts(InOwnFolder):
+    def interrupted(self, options, group):
+        """Trains, and sends SIGINT once the log is there: to Python alone, or to its process group as a terminal does."""
+        code = f"import onebit; onebit.run(**{ {**OPTIONS, **options, 'steps': 10_000_000} }, out='run.h5')"
         with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as process:
             while not os.path.exists("run.h5") and process.poll() is None:
                 time.sleep(0.02)
             time.sleep(0.3)
             (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
-            return process.communicate(timeout=60)[1]
+            err = process.communicate(timeout=100)[1]
+        self.assertIn("KeyboardInterrupt", err)
+        self.assertIn("onebit: stopped; to continue: ", err)
+        self.assertEqual(onebit.load("run.h5").status, "stopped")
+        self.assertTrue([name for name in os.listdir(".") if name.startswith("run.h5.checkpoint-")])
 
-    def test_an_interrupt_leaves_a_complete_log(self):
-        code = f"import onebit; onebit.run(**{ {**OPTIONS, 'steps': 10_000_000} }, out='run.h5')"
-        for group in (False, True):
-            err = self.interrupted(code, group)
-            self.assertIn("KeyboardInterrupt", err)
-            self.assertIn("onebit: stopped; to continue: ", err)
-            self.assertEqual(onebit.load("run.h5").status, "stopped")
-            for name in os.listdir("."):
-                os.remove(name)
+    def test_an_interrupt_leaves_a_complete_log_and_a_checkpoint(self):
+        self.interrupted({}, False)
+
+    def test_so_does_the_interrupt_of_a_terminal(self):
+        self.interrupted({}, True)
+
+    @unittest.skipUnless(shutil.which("mpirun") and os.path.exists(f"{os.path.dirname(PROGRAM)}/libonebit_mpi.so"), "no MPI")
+    def test_a_terminals_interrupt_stops_the_ranks_once(self):
+        # Steps take so long that a second signal would come before the ranks have stopped.
+        self.interrupted({"workers": 8, "batch": 1024, "model_layers": [32, 1024, 1024, 10], "ranks": 2}, True)
 
 
 class Import(unittest.TestCase):
