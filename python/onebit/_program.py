@@ -66,7 +66,8 @@ def find() -> str:
     named = os.environ.get("ONEBIT_PROGRAM")
     if named:
         if not os.access(named, os.X_OK):
-            raise OnebitError("cannot execute the program", f"ONEBIT_PROGRAM={named}", "set it to the path of onebit, or unset it")
+            raise OnebitError("cannot execute the program", f"ONEBIT_PROGRAM={named}",
+                              "set it to the path of onebit, or unset it")
         return os.path.abspath(named)
     packaged = _in_package()
     if packaged is not None:

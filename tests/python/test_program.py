@@ -10,6 +10,7 @@ import types
 import unittest
 from unittest import mock
 
+import numpy as np
 import onebit
 from onebit import _options, _program
 from support import PROGRAM, SMALL, InFolder, InOwnFolder
@@ -29,11 +30,20 @@ class Keywords(unittest.TestCase):
 
     def test_options_that_may_be_repeated_take_lists_and_mappings(self):
         line = _options.command_line("sweep", {"axis": {"optimizer": ["adam", "sgd"], "lr": "1e-3:1e-1:log:3"}})
-        self.assertEqual(line, ["--axis", "optimizer=adam,sgd", "--axis", "lr=1e-3:1e-1:log:3"])
+        self.assertEqual(line, ["--axis", "optimizer=adam,sgd", "--axis", "optimizer.lr=1e-3:1e-1:log:3"])
         line = _options.command_line("compare", {"arm": {"slow": {"optimizer": "adam", "lr": 1e-4}}})
-        self.assertEqual(line, ["--arm", "slow:optimizer=adam,lr=0.0001"])
+        self.assertEqual(line, ["--arm", "slow:optimizer=adam,optimizer.lr=0.0001"])
+        line = _options.command_line("sweep", {"axis": {"optimizer_weight_decay": [np.float32(0.5)], "workers": np.arange(2)}})
+        self.assertEqual(line, ["--axis", "optimizer.weight-decay=0.5", "--axis", "workers=0,1"])
         self.assertEqual(_options.command_line("compare", {"arm": "a:lr=1"}), ["--arm", "a:lr=1"])
         self.assertEqual(_options.command_line("compare", {"optimizers": ("adam", "sgd")}), ["--optimizers", "adam,sgd"])
+
+    def test_lists_on_an_axis_are_values(self):
+        for values, text in (([["*.bias"], ["a.weight", "b.weight"]], "*.bias;a.weight,b.weight"),
+                             ([[32, 8, 10], (32, 4, 10)], "32,8,10;32,4,10"), ([[1], [2]], "1,2"), ("1;2,3", "1;2,3")):
+            self.assertEqual(_options.command_line("sweep", {"axis": {"model_layers": values}})[1], f"model.layers={text}")
+        with self.assertRaisesRegex(onebit.OnebitError, r"an axis with a single list \(8,4\)"):
+            _options.command_line("sweep", {"axis": {"model_layers": [[8, 4]]}})
 
     def test_no_two_options_of_a_command_share_a_keyword(self):
         for command in ("run", "compare", "sweep", "price", "freeze", "analyze", "report"):
@@ -94,10 +104,10 @@ class Commands(InFolder):
 
     def test_without_a_program_the_error_says_what_to_do(self):
         for environment, text in (({"ONEBIT_PROGRAM": "/nowhere"}, "ONEBIT_PROGRAM=/nowhere"),
-                                  ({"ONEBIT_PROGRAM": "", "PATH": "/nowhere"}, "install the wheel")):
+                                  ({"ONEBIT_PROGRAM": "", "PATH": "/nowhere"}, "install the wheel"),
+                                  ({"ONEBIT_PROGRAM": shutil.which("echo")}, r"differ in version \(.*/echo\); install both")):
             with mock.patch.dict(os.environ, environment), self.assertRaisesRegex(onebit.OnebitError, text):
                 onebit.run(steps=1)
-
 
     def test_a_wheel_has_a_second_program_for_older_cpus(self):
         folder = self.folder / "program" / "bin"
