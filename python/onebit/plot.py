@@ -1,8 +1,8 @@
 """Pictures of runs with matplotlib, in the style of the program's report. Every function returns the Axes.
 
-`data` is a Run, Runs, or a list of Run. Runs that differ only in their seeds are one curve: the mean, with a band from
-the smallest to the largest value, interpolated where the seeds have different x. Where only some seeds have values, each
-of these is a thin line. `ax` is where to draw; without it a new figure is made.
+`data` is a Run, Runs, or a list of Run. Runs that differ only in their seeds are one curve: the mean, with a band
+from the smallest to the largest value, interpolated where the seeds have different x. Where only some seeds have
+values, each of these is a thin line. `ax` is where to draw; without it a new figure is made.
 """
 from __future__ import annotations
 

@@ -98,8 +98,8 @@ class Labels(InFolder):
 class Interpolation(InFolder):
     def test_seeds_with_other_bytes_are_interpolated(self):
         for seed, freeze in ((1, 5), (2, 20)):
-            program(f"run {SMALL} --steps 40 --optimizer onebit-adam --freeze fixed:{freeze} --eval.every 10 --seed {seed} "
-                    f"--beta2 0.9 -o arm-{seed}.h5")
+            program(f"run {SMALL} --steps 40 --optimizer onebit-adam --freeze fixed:{freeze} --eval.every 10 "
+                    f"--seed {seed} --beta2 0.9 -o arm-{seed}.h5")
         first, second = (onebit.load(f"arm-{seed}.h5") for seed in (1, 2))
         second.config["freeze"] = first.config["freeze"]  # as if both had chosen their steps themselves
         second._settings["freeze"] = first._settings["freeze"]
@@ -108,7 +108,8 @@ class Interpolation(InFolder):
         a, b = first.evaluations, second.evaluations
         places = sorted({*a.bytes, *b.bytes[b.bytes < a.bytes.max()]})
         np.testing.assert_array_equal(mean.get_xdata(), places)
-        np.testing.assert_allclose(mean.get_ydata(), (np.interp(places, a.bytes, a.loss) + np.interp(places, b.bytes, b.loss)) / 2)
+        interpolated = [np.interp(places, each.bytes, each.loss) for each in (a, b)]
+        np.testing.assert_allclose(mean.get_ydata(), np.mean(interpolated, axis=0))
         self.assertEqual(rest.get_xdata()[1:].tolist(), b.bytes[b.bytes > a.bytes.max()].tolist())
         self.assertEqual(rest.get_ydata()[1:].tolist(), b.loss[b.bytes > a.bytes.max()].tolist())
 

@@ -174,7 +174,8 @@ class Interrupts(InOwnFolder):
     def test_so_does_the_interrupt_of_a_terminal(self):
         self.interrupted({}, True)
 
-    @unittest.skipUnless(shutil.which("mpirun") and os.path.exists(f"{os.path.dirname(PROGRAM)}/libonebit_mpi.so"), "no MPI")
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
+    @unittest.skipUnless(os.path.exists(f"{os.path.dirname(PROGRAM)}/libonebit_mpi.so"), "there is no plugin for MPI")
     def test_a_terminals_interrupt_stops_the_ranks_once(self):
         # Steps take so long that a second signal would come before the ranks have stopped.
         self.interrupted({"workers": 8, "batch": 1024, "model_layers": [32, 1024, 1024, 10], "ranks": 2}, True)
