@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from onebit._program import OnebitError
-from onebit.logs import Log
+from onebit.logs import GROUPS, Log
 
 Table = Dict[str, "npt.NDArray[Any]"]
 
@@ -30,22 +30,26 @@ def tensor_names(log: Log) -> list[str]:
     return [name.decode("utf-8", "replace") for name in log.tensors_of_model["name"]]
 
 
-def _wanted(names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:
-    """Returns the names of the columns to read; `columns`: None stands for all. Throws for an unknown one."""
+def _wanted(names: Sequence[str], columns: Sequence[str] | None, keys: Sequence[str], where: str) -> list[str]:
+    """Returns the names of the columns to read, those in `keys` first; `columns`: None stands for all.
+
+    Throws for a column that is in neither `names` nor `keys`.
+    """
     for column in columns or ():
-        if column not in names:
+        if column not in names and column not in keys:
             raise OnebitError(f"no column of that name: {column}", where, "one of " + ", ".join(names))
     if columns is not None:
-        return list(columns)
+        return list(dict.fromkeys((*keys, *columns)))
     return sorted(names, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
 
 
 def _long(log: Log, group: str, columns: Sequence[str] | None) -> Table:
     """Returns a group of rows x workers, or rows x tensors, with one row for each of them."""
     source = getattr(log, group)
-    names = _wanted([name for name in source if name != "step"], columns, f"{log.path}, /{group}")
-    values = {name: source[name] for name in names}
-    width = next(iter(values.values())).shape[1] if values else 0
+    keys = ("step", group[:-1])
+    wanted = _wanted([name for name in source if name != "step"], columns, keys, f"{log.path}, /{group}")
+    values = {name: source[name] for name in wanted if name not in keys}
+    width = len(log.tensors_of_model) if group == "tensors" else int(log.header["workers"])
     steps = source["step"] if "step" in source else np.zeros(0, np.int64)
     return {"step": np.repeat(steps, width), group[:-1]: np.tile(np.arange(width), len(steps)),
             **{name: each.ravel() for name, each in values.items()}}
@@ -60,7 +64,7 @@ def _tensors(log: Log, columns: Sequence[str] | None) -> Table:
 def _traffic(log: Log, columns: Sequence[str] | None) -> Table:
     rows = log.traffic
     table: Table = {}
-    for name in _wanted(list(rows.dtype.names or ()), columns, f"{log.path}, /traffic"):
+    for name in _wanted(list(rows.dtype.names or ()), columns, ("step",), f"{log.path}, /traffic"):
         words: dict[str, int] | None = h5py.check_enum_dtype(rows.dtype[name])
         table[name] = rows[name]
         if words is not None:
@@ -74,25 +78,29 @@ def _traffic(log: Log, columns: Sequence[str] | None) -> Table:
 
 
 def read(log: Log, group: str, columns: Sequence[str] | None = None) -> Table:
-    """Returns columns of a group of a log by name; None: all of them. Columns that say what a row is come along."""
+    """Returns columns of a group of a log by name; None: all of them.
+
+    The columns that identify a row are always included: step, and worker or tensor.
+    """
     if group == "traffic":
         return _traffic(log, columns)
+    if group not in GROUPS:
+        raise OnebitError(f"no group of that name: {group}", log.path, "one of " + ", ".join((*GROUPS, "traffic")))
     if group == "tensors":
         return _tensors(log, columns)
     if group == "workers":
         return _long(log, group, columns)
     source = getattr(log, group)
-    wanted = None if columns is None else list(dict.fromkeys(("step", *columns)))
-    return {name: source[name] for name in _wanted(list(source), wanted, f"{log.path}, /{group}")}
+    keys = ("step",) if "step" in source else ()
+    return {name: source[name] for name in _wanted(list(source), columns, keys, f"{log.path}, /{group}")}
 
 
 def frame(table: Table) -> pd.DataFrame:
-    """Returns a frame of the columns; those whose texts repeat are categories, which take a byte per row."""
-    result = pd.DataFrame(table, copy=False)
-    for name in ("tensor", "collective", "direction", "dtype", "kind"):
-        if name in result.columns and result[name].dtype == object:
-            result[name] = result[name].astype("category")
-    return result
+    """Returns a frame of the columns.
+
+    Texts are no categories: groupby would add rows for combinations that do not exist.
+    """
+    return pd.DataFrame(table, copy=False)
 
 
 def dataset(log: Log) -> Any:

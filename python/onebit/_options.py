@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union
 
 from onebit import _program
+from onebit._program import OnebitError
 
 # A value of an option. None: the option has no value.
 Value = Union[str, int, float, bool, None, "list[int]", "list[str]"]
@@ -28,7 +29,11 @@ class Option:
 
 @functools.lru_cache(maxsize=4)
 def _table(program: str) -> dict[str, list[Option]]:
-    commands = json.loads(_program.call(["completion", "json"], program))
+    try:
+        commands = json.loads(_program.call(["completion", "json"], program))
+    except (OnebitError, json.JSONDecodeError) as error:
+        raise OnebitError("the program and the package differ in version", program,
+                          f"install both from the same source; the program says: {error}") from None
     return {command: [Option(each["name"], each["short"], each["kind"], each["flag"], each["decides_results"],
                              each["doc"]) for each in options] for command, options in commands.items()}
 
@@ -45,21 +50,32 @@ def _keyword(name: str) -> str:
 
 def _text(value: Any) -> str:
     """Returns a value as the command line has it."""
+    if getattr(value, "ndim", None) == 0:  # a number of numpy
+        value = value.item()
     if isinstance(value, Mapping):  # settings of an arm
-        return ",".join(f"{name}={_text(each)}" for name, each in value.items())
+        return ",".join(f"{long_name(name)}={_text(each)}" for name, each in value.items())
     if isinstance(value, Iterable) and not isinstance(value, (str, os.PathLike)):
         return ",".join(_text(each) for each in value)
-    if hasattr(value, "item"):  # a number of numpy
-        value = value.item()
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(value)
 
 
+def _values(values: Any) -> str:
+    """Returns the values of an axis: joined by semicolons where one has a comma, as lists do."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return _text(values)
+    texts = [_text(each) for each in values]
+    if len(texts) == 1 and "," in texts[0]:
+        raise OnebitError("an axis with a single list", texts[0], "give the option itself that list")
+    return (";" if any("," in text for text in texts) else ",").join(texts)
+
+
 def _texts(value: Any) -> list[str]:
     """Returns the texts of an option that may be repeated, one for each item of a list or a mapping."""
     if isinstance(value, Mapping):
-        return [f"{name}{':' if isinstance(each, Mapping) else '='}{_text(each)}" for name, each in value.items()]
+        return [f"{name}:{_text(each)}" if isinstance(each, Mapping) else f"{long_name(name)}={_values(each)}"
+                for name, each in value.items()]
     return [value] if isinstance(value, str) else [_text(each) for each in value]
 
 
@@ -76,9 +92,9 @@ def command_line(command: str, settings: Mapping[str, Any]) -> list[str]:
     """Returns the words of a command line from keyword arguments.
 
     The keyword of an option is its name with dots and dashes written as underscores: optimizer_lr for optimizer.lr; the
-    name itself works too. A list is joined by commas. Options that may be repeated take a list of texts, or a mapping:
-    axis={"lr": [1e-3, 1e-2]}, arm={"slow": {"lr": 1e-4}}. True sets a flag, None leaves the option out. Names that the
-    command does not know are left to the program, which suggests others.
+    name itself works too. A list is joined by commas. Options that may be repeated take a list of texts, or a mapping
+    with the same keywords: axis={"lr": [1e-3, 1e-2]}, arm={"slow": {"lr": 1e-4}}. True sets a flag, None leaves the
+    option out. Names that the command does not know are left to the program, which suggests others.
     """
     known = {}
     for option in options_of(command):

@@ -44,7 +44,7 @@ def parse_error(text: str, status: int | None = None) -> OnebitError:
 
 
 def _has_x86_64_v3() -> bool:
-    """Returns whether this CPU runs what was compiled for x86-64-v3; True where it cannot be told."""
+    """Returns whether this CPU runs what was compiled for x86-64-v3; True if unknown."""
     try:
         flags = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:
@@ -66,7 +66,8 @@ def find() -> str:
     named = os.environ.get("ONEBIT_PROGRAM")
     if named:
         if not os.access(named, os.X_OK):
-            raise OnebitError("no program", f"ONEBIT_PROGRAM={named}", "set it to the path of onebit, or unset it")
+            raise OnebitError("cannot execute the program", f"ONEBIT_PROGRAM={named}",
+                              "set it to the path of onebit, or unset it")
         return os.path.abspath(named)
     packaged = _in_package()
     if packaged is not None:
@@ -85,8 +86,9 @@ class _Child:
         environment = dict(os.environ)
         if screen.overwrites:
             environment[_PASSED_ON] = "1"
+        # In a session of its own, which Ctrl-C in the terminal does not reach: a second signal would kill a run.
         self._process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.PIPE, env=environment)
+                                         stderr=subprocess.PIPE, env=environment, start_new_session=True)
         self._screen = screen
         self._rest = ""  # the beginning of a line
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -126,7 +128,7 @@ class _Child:
 
     def stop(self) -> None:
         """Asks the program to end with a complete log, and waits until it has. A further interrupt kills it."""
-        self._process.terminate()  # not SIGINT: a terminal has sent that already, and the second one kills
+        self._process.terminate()
         try:
             self.wait()
         except BaseException:

@@ -1,8 +1,8 @@
 """The program's commands as functions.
 
 The keyword of an option is its name with dots and dashes written as underscores: optimizer_lr=1e-3 is
---optimizer.lr 1e-3, and the short names lr, wd, beta1, beta2 and momentum work too. A list is joined by commas, True sets
-a flag, None leaves an option out. Options that may be repeated take a list of texts or a mapping:
+--optimizer.lr 1e-3, and the short names lr, wd, beta1, beta2 and momentum work too. A list is joined by commas, True
+sets a flag, None leaves an option out. Options that may be repeated take a list of texts or a mapping:
 
     onebit.sweep(model="mlp", data="synthetic", axis={"optimizer": ["adam", "sgd"], "lr": "1e-3:1e-1:log:3"}, out="sweep")
 
@@ -29,7 +29,10 @@ def _call(command: str, options: dict[str, Any], *arguments: str) -> Any:
 
 
 def _in_folder(command: str, options: dict[str, Any], stem: str) -> Runs:
-    """Runs a command that does not say where its logs are. Without a name for the folder it gets a new one."""
+    """Runs a command that does not say where its logs are.
+
+    If the caller names no folder, it makes STEM-1, STEM-2, ...
+    """
     folder = options.pop("o", None) or options.pop("out", None)
     number = 1
     while folder is None and os.path.exists(f"{stem}-{number}"):

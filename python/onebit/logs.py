@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -91,7 +92,11 @@ def _open(path: str) -> h5py.File:
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno is not None and not os.path.isfile(path):
             raise OnebitError(f"cannot read log: {os.strerror(error.errno).lower()}", path) from None
-        raise OnebitError("cannot read log: not an HDF5 file, or damaged", path, _DAMAGED_HINT) from error
+        if os.path.isfile(path) and os.path.getsize(path) == 0:
+            raise OnebitError("cannot read log: the file is empty", path,
+                              f"the run has just started; if not, {_DAMAGED_HINT}") from None
+        raise OnebitError("cannot read log: not an HDF5 file, or damaged", path,
+                          f"{_DAMAGED_HINT}; or the run has just started") from error
 
 
 class Log:
@@ -124,10 +129,16 @@ class Log:
     @functools.cached_property
     def config(self) -> dict[str, str]:
         """The final value of every option, as text."""
-        try:
+        with self._damage_in("config"):
             return _attributes(self.file["config"])
+
+    @contextlib.contextmanager
+    def _damage_in(self, name: str) -> Iterator[None]:
+        """Throws OnebitError where h5py cannot read."""
+        try:
+            yield
         except _DAMAGE as error:
-            raise OnebitError(f"cannot read log: damaged: {error}", f"{self.path}, /config", _DAMAGED_HINT) from error
+            raise OnebitError(f"cannot read log: damaged: {error}", f"{self.path}, /{name}", _DAMAGED_HINT) from error
 
     def close(self) -> None:
         """Closes the file; columns that were not read are lost."""
@@ -149,13 +160,15 @@ class Log:
     @property
     def traffic(self) -> npt.NDArray[Any]:
         """Structured array; h5py.check_enum_dtype(log.traffic.dtype["collective"]) names the values."""
-        rows: npt.NDArray[Any] = self.file["traffic"][: int(self.file["committed/traffic"][()])]
+        with self._damage_in("traffic"):
+            rows: npt.NDArray[Any] = self.file["traffic"][: int(self.file["committed/traffic"][()])]
         return rows
 
     @property
     def tensors_of_model(self) -> npt.NDArray[Any]:
         """Structured array with name, offset, size and rows of every tensor of the parameter vector."""
-        rows: npt.NDArray[Any] = self.file["model/tensors"][:]
+        with self._damage_in("model/tensors"):
+            rows: npt.NDArray[Any] = self.file["model/tensors"][:]
         return rows
 
     def summary(self) -> str:

@@ -1,7 +1,8 @@
 """Pictures of runs with matplotlib, in the style of the program's report. Every function returns the Axes.
 
-`data` is a Run, Runs, or a list of Run. Runs that differ only in their seed are one curve: the mean, with a band from the
-smallest to the largest value. `ax` is where to draw; without it a new figure is made.
+`data` is a Run, Runs, or a list of Run. Runs that differ only in their seeds are one curve: the mean, with a band
+from the smallest to the largest value, interpolated where the seeds have different x. Where only some seeds have
+values, each of these is a thin line. `ax` is where to draw; without it a new figure is made.
 """
 from __future__ import annotations
 
@@ -38,31 +39,52 @@ def _axes(ax: Axes | None) -> Axes:
         return plt.subplots(figsize=(7, 4.2))[1]
 
 
-def _arms(runs: Runs) -> dict[str, list[Run]]:
-    """Returns the runs of every arm by the arm's label: what distinguishes it from the others, except for the seed."""
-    settings = runs.settings.drop(columns=["run", "seed"])
-    varied = [name for name in settings if settings[name].astype(str).nunique() > 1]
-    named = len({run.arm for run in runs}) < len(runs)  # compare has named the files
-    arms: dict[str, list[Run]] = {}
+def _arms(runs: Runs) -> list[tuple[str, list[Run]]]:
+    """Returns the label and the runs of every arm. Runs of one arm differ in nothing but their seeds."""
+    settings = runs.settings.drop(columns=["run", "seed"]).astype(str)
+    settings = settings.loc[:, settings.nunique() > 1]
+    arms: dict[tuple[str, str], list[Run]] = {}
     for run, (_, row) in zip(runs, settings.iterrows()):
-        text = ", ".join(str(row[name]) if name == "optimizer" else f"{name} {row[name]}" for name in varied)
-        arms.setdefault(run.arm if named or not text else text, []).append(run)
-    return arms
+        name = run.arm if run.arm != run.name else ""  # compare has named the file
+        text = ", ".join(each if column == "optimizer" else f"{column} {each}" for column, each in row.items())
+        arms.setdefault((name, text), []).append(run)
+    labels: list[str] = []
+    for labels in ([name for name, _ in arms], [text for _, text in arms], [", ".join(arm) for arm in arms]):
+        if all(labels) and len(set(labels)) == len(labels):
+            break
+    if len(arms) == 1:
+        (name, _), first = next(iter(arms)), runs[0]
+        labels = [name or (first.name if len(runs) == 1 else str(first.config.get("optimizer")))]
+    return list(zip(labels, arms.values()))
 
 
-def _curves(ax: Axes, runs: Runs, table: Callable[[Run], pd.DataFrame], x: str, y: str) -> dict[str, str]:
-    """Draws the mean of y over x for every arm, and returns the arms' colours."""
-    colours = {}
-    for number, (arm, members) in enumerate(_arms(runs).items()):
-        colours[arm] = COLOURS[number % len(COLOURS)]
-        rows = pd.concat([table(run) for run in members]).dropna(subset=[x, y])
-        values = rows.groupby(x)[y].agg(["mean", "min", "max"])
-        ax.plot(values.index, values["mean"], color=colours[arm], label=arm)
-        if len(members) > 1:
-            ax.fill_between(values.index, values["min"], values["max"], color=colours[arm], alpha=0.15, linewidth=0)
-    if len(colours) > 1:
+def _curve(ax: Axes, curves: Sequence[pd.DataFrame], x: str, y: str, colour: str, label: str) -> None:
+    """Draws the mean with a band where all curves have values, and each curve for itself after that."""
+    if len(curves) < 2:
+        ax.plot(*([curves[0][x], curves[0][y]] if curves else [[], []]), color=colour, label=label)
+        return
+    start, end = max(curve[x].iloc[0] for curve in curves), min(curve[x].iloc[-1] for curve in curves)
+    places = np.unique(np.concatenate([curve[x] for curve in curves]))
+    places = places[(places >= start) & (places <= end)]
+    values = np.array([np.interp(places, curve[x], curve[y]) for curve in curves])
+    ax.plot(places, values.mean(axis=0), color=colour, label=label)
+    ax.fill_between(places, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.15, linewidth=0)
+    for curve, ys in zip(curves, values):
+        rest = curve[curve[x] > end]
+        if len(rest):
+            ax.plot([*places[-1:], *rest[x]], [*ys[-1:], *rest[y]], color=colour, linewidth=0.8)
+
+
+def _curves(ax: Axes, runs: Runs, table: Callable[[Run], pd.DataFrame], x: str, y: str) -> list[tuple[str, list[Run]]]:
+    """Draws y over x for every arm. Returns each arm's colour and runs."""
+    coloured = []
+    for number, (label, members) in enumerate(_arms(runs)):
+        coloured.append((COLOURS[number % len(COLOURS)], members))
+        curves = [table(run).dropna(subset=[x, y]) for run in members]
+        _curve(ax, [curve for curve in curves if len(curve)], x, y, coloured[-1][0], label)
+    if len(coloured) > 1:
         ax.legend()
-    return colours
+    return coloured
 
 
 def loss(data: Data, x: str = "step", ax: Axes | None = None) -> Axes:
@@ -94,14 +116,12 @@ def bytes(data: Data, ax: Axes | None = None) -> Axes:
 
 def variance(data: Data, ax: Axes | None = None) -> Axes:
     """Draws the stability of the variance: its norm relative to that some steps earlier. Dashed lines mark freezes."""
-    axis, runs = _axes(ax), _runs(data)
-    colours = _curves(axis, runs, lambda run: run.read("steps", ["variance_ratio_corrected"]), "step",
-                      "variance_ratio_corrected")
-    for arm, members in _arms(runs).items():
+    axis = _axes(ax)
+    column = "variance_ratio_corrected"
+    for colour, members in _curves(axis, _runs(data), lambda run: run.read("steps", [column]), "step", column):
         for run in members:
-            freezes = run.events[run.events.kind == "freeze"]
-            for step in freezes.step:
-                axis.axvline(step, color=colours[arm], linestyle="--", linewidth=1)
+            for step in run.events[run.events.kind == "freeze"].step:
+                axis.axvline(step, color=colour, linestyle="--", linewidth=1)
     axis.set(xlabel="step", ylabel="stability of the variance", ylim=(None, 1.01))
     return axis
 

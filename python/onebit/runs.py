@@ -1,6 +1,7 @@
 """Runs and folders of runs: typed settings and pandas frames."""
 from __future__ import annotations
 
+import difflib
 import functools
 import os
 import pathlib
@@ -26,11 +27,17 @@ _OF_SWEEPS = "index.h5"  # the index of a sweep, which is no log
 class Config(dict[str, _options.Value]):
     """The final value of every option of a run. config["lr"] and config["optimizer_lr"] are config["optimizer.lr"]."""
 
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and super().__contains__(_options.long_name(name)))
+
     def __missing__(self, name: str) -> _options.Value:
-        long = _options.long_name(name)
-        if long == name or long not in self:
+        if name not in self:
             raise KeyError(name)
-        return self[long]
+        return self[_options.long_name(name)]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Returns the value of an option, or `default` if the run has no such option."""
+        return self[name] if name in self else default
 
 
 def _count_text(count: float) -> str:
@@ -145,6 +152,14 @@ def _last_step(log: Log) -> int:
     return int(log.steps["step"][-1]) if log.steps.rows else 0
 
 
+def _near(name: str, names: Sequence[str]) -> str:
+    """Returns the hint at names that are like this one, or at the first ones."""
+    near = difflib.get_close_matches(name, names, 3)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return "one of " + ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
 def _overlap_free(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
     """Returns the name of a column for every setting: its short name, or the part after its last dot.
 
@@ -163,7 +178,7 @@ class Runs(Sequence[Run]):
         self.path = path
         self._runs = list(runs)
         self.problems = list(problems)  # logs that could not be read
-        self.answer: Any = None  # what the program said, if it has just trained the runs
+        self.answer: Any = None  # the program's JSON answer; None for loaded runs
 
     @overload
     def __getitem__(self, index: int | str) -> Run: ...
@@ -174,12 +189,13 @@ class Runs(Sequence[Run]):
         """Returns a run by number or by name, or a part of the runs."""
         if isinstance(index, slice):
             return Runs(self._runs[index], path=self.path)
-        if isinstance(index, int):
+        if not isinstance(index, str):
             return self._runs[index]
         for run in self._runs:
             if run.name == index:
                 return run
-        raise KeyError(index)
+        raise OnebitError(f"no run of that name: {index}", self.path or "runs",
+                          _near(index, [run.name for run in self._runs]))
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -189,7 +205,12 @@ class Runs(Sequence[Run]):
 
     def where(self, **settings: Any) -> Runs:
         """Returns the runs whose settings have these values: runs.where(optimizer="adam", lr=1e-3)."""
-        return Runs([run for run in self._runs if all(run.config[name] == value for name, value in settings.items())],
+        for name in settings:
+            if self._runs and not any(name in run.config for run in self._runs):
+                raise OnebitError(f"no setting of that name: {name}", self.path or "runs",
+                                  _near(name, list(self._runs[0].config)))
+        return Runs([run for run in self._runs
+                     if all(name in run.config and run.config[name] == value for name, value in settings.items())],
                     path=self.path)
 
     @functools.cached_property
@@ -236,11 +257,7 @@ class Runs(Sequence[Run]):
         for name in names:
             columns[name] = np.concatenate([table.get(name, np.full(count, np.nan))
                                             for table, count in zip(tables, rows)])
-        result = _frames.frame(columns)
-        for name in settings:
-            if result[name].dtype == object:
-                result[name] = result[name].astype("category")
-        return result
+        return _frames.frame(columns)
 
     def read(self, group: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Returns columns of a group of all logs, with the runs' settings. Only the named columns are read."""

@@ -35,6 +35,8 @@ class OneLog(InFolder):
             self.assertIs(type(config[name]), type(value), name)
         self.assertEqual(config["lr"], 0.001)
         self.assertEqual(config["optimizer_weight_decay"], config["wd"])
+        self.assertEqual((config.get("lr"), config.get("rate"), config.get("rate", 3)), (0.001, None, 3))
+        self.assertTrue("lr" in config and "optimizer_lr" in config and "rate" not in config)
         with self.assertRaises(KeyError):
             config["learning-rate"]
         self.assertEqual(len(config), len(self.file["config"].attrs))
@@ -81,6 +83,26 @@ class OneLog(InFolder):
     def test_an_unknown_column_is_named(self):
         with self.assertRaisesRegex(onebit.OnebitError, "no column of that name: losses.*run.h5, /steps.*one of"):
             self.run_.read("steps", ["losses"])
+        with self.assertRaisesRegex(onebit.OnebitError, "no group of that name: step .*one of steps, workers"):
+            self.run_.read("step")
+
+    def test_what_identifies_a_row_is_always_read(self):
+        for group, columns, expected in (("workers", ["step", "loss"], ["step", "worker", "loss"]),
+                                         ("workers", ["step"], ["step", "worker"]), ("evaluations", [], ["step"]),
+                                         ("tensors", ["tensor", "variance_l1"], ["step", "tensor", "variance_l1"]),
+                                         ("traffic", ["payload_bytes"], ["step", "payload_bytes"])):
+            frame = self.run_.read(group, columns)
+            self.assertEqual(list(frame), expected)
+            self.assertEqual(len(frame), len(getattr(self.run_, group)))
+
+    def test_a_log_that_lacks_a_dataset_is_damaged(self):
+        shutil.copy("run.h5", "lacks.h5")
+        with h5py.File("lacks.h5", "r+") as file:
+            del file["traffic"], file["model/tensors"]
+        run = onebit.load("lacks.h5")
+        for name in ("traffic", "tensors"):
+            with self.assertRaisesRegex(onebit.OnebitError, "cannot read log: damaged.*lacks.h5, /.*restore the log"):
+                getattr(run, name)
 
     @unittest.skipUnless(importlib.util.find_spec("xarray"), "xarray is not installed")
     def test_dataset_is_step_by_tensor(self):
@@ -126,6 +148,17 @@ class Folders(InFolder):
         best = r.table.loc[r.table.loss.idxmin()]
         self.assertEqual(losses[best.optimizer, best.lr], best.loss)
         self.assertEqual([run.config["lr"] for run in r.where(optimizer="sgd", lr=1e-2)], [0.01])
+        part = onebit.Runs([run for run in r if (run.config["optimizer"], run.config["lr"]) != ("sgd", 0.01)])
+        self.assertEqual(len(part.evaluations.groupby(["optimizer", "lr"]).loss.last()), 3)
+
+    def test_what_is_not_there_is_named(self):
+        runs = onebit.load("compare")
+        for code, text in ((lambda: runs["adm-1"], r"no run of that name: adm-1 \(compare\); did you mean adam-1"),
+                           (lambda: runs["x"], "one of adam-1, adam-2, onebit-adam-1, onebit-adam-2$"),
+                           (lambda: runs.where(optimzer="adam"), "no setting of that name: optimzer.*mean optimizer")):
+            with self.assertRaisesRegex(onebit.OnebitError, text):
+                code()
+        self.assertEqual(len(runs.where(lr=5)), 0)
 
     def test_the_setting_has_its_long_name_where_a_column_has_the_short_one(self):
         steps = onebit.load("sweep").read("steps", ["lr", "loss"])
@@ -138,6 +171,7 @@ class Folders(InFolder):
         self.assertEqual([(run.arm, run.config["seed"]) for run in runs],
                          [("adam", 1), ("adam", 2), ("onebit-adam", 1), ("onebit-adam", 2)])
         self.assertIs(runs["adam-2"], runs[1])
+        self.assertIs(runs[np.int64(1)], runs[1])
         self.assertEqual(len(runs[1:3]), 2)
         self.assertIn("4 runs, which differ in optimizer, ", repr(runs))
         self.assertEqual(runs.table.status.tolist(), ["finished"] * 4)
@@ -170,8 +204,10 @@ class Folders(InFolder):
 
     def test_a_place_without_logs_is_an_error(self):
         os.mkdir("empty")
-        for path, text in (("empty", "the folder has no logs"), ("nowhere", "no such file"),
-                           ("sweep/index.h5", "not a run log"), ("sweep/sweep.ini", "not an HDF5 file")):
+        open("empty.h5", "w").close()
+        for path, text in (("empty", "the folder has no logs"), ("empty.h5", "is empty.*the run has just started"), ("nowhere", "no such file"),
+                           ("sweep/index.h5", "not a run log"),
+                           ("sweep/sweep.ini", "not an HDF5 file.*or the run has just started")):
             with self.assertRaisesRegex(onebit.OnebitError, text) as caught:
                 onebit.load(path)
             self.assertIn(path, caught.exception.where)

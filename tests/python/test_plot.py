@@ -82,6 +82,37 @@ class Labels(InFolder):
         labels = {text.get_text() for text in axes.get_legend().get_texts()}
         self.assertEqual(labels, {"adam, lr 0.001", "adam, lr 0.01", "sgd, lr 0.001", "sgd, lr 0.01"})
 
+    def test_arms_of_several_folders_are_distinguished_by_their_settings(self):
+        for folder, lr in (("A", "1e-3"), ("B", "1e-1")):
+            program(f"compare {SMALL} --steps 10 --optimizers adam --lr {lr} -o {folder}")
+        axes = onebit.plot.loss([*onebit.load("A"), *onebit.load("B")])
+        self.assertEqual([line.get_label() for line in axes.lines], ["lr 0.001", "lr 0.1"])
+
+    def test_a_sweep_over_seeds_is_one_curve(self):
+        program(f"sweep {SMALL} --steps 10 --optimizers adam --axis seed=1,2,3 -o seeds")
+        axes = onebit.plot.loss(onebit.load("seeds"))
+        self.assertEqual([line.get_label() for line in axes.lines], ["adam"])
+        self.assertEqual(len(axes.collections), 1)
+
+
+class Interpolation(InFolder):
+    def test_seeds_with_other_bytes_are_interpolated(self):
+        for seed, freeze in ((1, 5), (2, 20)):
+            program(f"run {SMALL} --steps 40 --optimizer onebit-adam --freeze fixed:{freeze} --eval.every 10 "
+                    f"--seed {seed} --beta2 0.9 -o arm-{seed}.h5")
+        first, second = (onebit.load(f"arm-{seed}.h5") for seed in (1, 2))
+        second.config["freeze"] = first.config["freeze"]  # as if both had chosen their steps themselves
+        second._settings["freeze"] = first._settings["freeze"]
+        axes = onebit.plot.loss([first, second], x="bytes")
+        mean, rest = axes.lines
+        a, b = first.evaluations, second.evaluations
+        places = sorted({*a.bytes, *b.bytes[b.bytes < a.bytes.max()]})
+        np.testing.assert_array_equal(mean.get_xdata(), places)
+        interpolated = [np.interp(places, each.bytes, each.loss) for each in (a, b)]
+        np.testing.assert_allclose(mean.get_ydata(), np.mean(interpolated, axis=0))
+        self.assertEqual(rest.get_xdata()[1:].tolist(), b.bytes[b.bytes > a.bytes.max()].tolist())
+        self.assertEqual(rest.get_ydata()[1:].tolist(), b.loss[b.bytes > a.bytes.max()].tolist())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,7 @@
 """Calls of the program: keyword arguments, errors, progress, interrupts; and what importing the package costs."""
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,9 +10,10 @@ import types
 import unittest
 from unittest import mock
 
+import numpy as np
 import onebit
 from onebit import _options, _program
-from support import PROGRAM, SMALL, InFolder
+from support import PROGRAM, SMALL, InFolder, InOwnFolder
 
 OPTIONS = {"model": "mlp", "data": "synthetic", "workers": 2, "batch": 4, "threads": 1, "steps": 20}
 
@@ -28,11 +30,20 @@ class Keywords(unittest.TestCase):
 
     def test_options_that_may_be_repeated_take_lists_and_mappings(self):
         line = _options.command_line("sweep", {"axis": {"optimizer": ["adam", "sgd"], "lr": "1e-3:1e-1:log:3"}})
-        self.assertEqual(line, ["--axis", "optimizer=adam,sgd", "--axis", "lr=1e-3:1e-1:log:3"])
+        self.assertEqual(line, ["--axis", "optimizer=adam,sgd", "--axis", "optimizer.lr=1e-3:1e-1:log:3"])
         line = _options.command_line("compare", {"arm": {"slow": {"optimizer": "adam", "lr": 1e-4}}})
-        self.assertEqual(line, ["--arm", "slow:optimizer=adam,lr=0.0001"])
+        self.assertEqual(line, ["--arm", "slow:optimizer=adam,optimizer.lr=0.0001"])
+        line = _options.command_line("sweep", {"axis": {"optimizer_weight_decay": [np.float32(0.5)], "workers": np.arange(2)}})
+        self.assertEqual(line, ["--axis", "optimizer.weight-decay=0.5", "--axis", "workers=0,1"])
         self.assertEqual(_options.command_line("compare", {"arm": "a:lr=1"}), ["--arm", "a:lr=1"])
         self.assertEqual(_options.command_line("compare", {"optimizers": ("adam", "sgd")}), ["--optimizers", "adam,sgd"])
+
+    def test_lists_on_an_axis_are_values(self):
+        for values, text in (([["*.bias"], ["a.weight", "b.weight"]], "*.bias;a.weight,b.weight"),
+                             ([[32, 8, 10], (32, 4, 10)], "32,8,10;32,4,10"), ([[1], [2]], "1,2"), ("1;2,3", "1;2,3")):
+            self.assertEqual(_options.command_line("sweep", {"axis": {"model_layers": values}})[1], f"model.layers={text}")
+        with self.assertRaisesRegex(onebit.OnebitError, r"an axis with a single list \(8,4\)"):
+            _options.command_line("sweep", {"axis": {"model_layers": [[8, 4]]}})
 
     def test_no_two_options_of_a_command_share_a_keyword(self):
         for command in ("run", "compare", "sweep", "price", "freeze", "analyze", "report"):
@@ -93,10 +104,10 @@ class Commands(InFolder):
 
     def test_without_a_program_the_error_says_what_to_do(self):
         for environment, text in (({"ONEBIT_PROGRAM": "/nowhere"}, "ONEBIT_PROGRAM=/nowhere"),
-                                  ({"ONEBIT_PROGRAM": "", "PATH": "/nowhere"}, "install the wheel")):
+                                  ({"ONEBIT_PROGRAM": "", "PATH": "/nowhere"}, "install the wheel"),
+                                  ({"ONEBIT_PROGRAM": shutil.which("echo")}, r"differ in version \(.*/echo\); install both")):
             with mock.patch.dict(os.environ, environment), self.assertRaisesRegex(onebit.OnebitError, text):
                 onebit.run(steps=1)
-
 
     def test_a_wheel_has_a_second_program_for_older_cpus(self):
         folder = self.folder / "program" / "bin"
@@ -141,26 +152,33 @@ class Screens(InFolder):
         self.assertRegex(stderr.getvalue(), r"onebit: the output is run-.*\.h5")
 
 
-class Interrupts(InFolder):
-    def interrupted(self, code, group):
-        """Runs code, and sends it SIGINT once its log is there: alone, or with its children, as a terminal does."""
+class Interrupts(InOwnFolder):
+    def interrupted(self, options, group):
+        """Trains, and sends SIGINT once the log is there: to Python alone, or to its process group as a terminal does."""
+        code = f"import onebit; onebit.run(**{ {**OPTIONS, **options, 'steps': 10_000_000} }, out='run.h5')"
         with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as process:
             while not os.path.exists("run.h5") and process.poll() is None:
                 time.sleep(0.02)
             time.sleep(0.3)
             (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
-            return process.communicate(timeout=60)[1]
+            err = process.communicate(timeout=100)[1]
+        self.assertIn("KeyboardInterrupt", err)
+        self.assertIn("onebit: stopped; to continue: ", err)
+        self.assertEqual(onebit.load("run.h5").status, "stopped")
+        self.assertTrue([name for name in os.listdir(".") if name.startswith("run.h5.checkpoint-")])
 
-    def test_an_interrupt_leaves_a_complete_log(self):
-        code = f"import onebit; onebit.run(**{ {**OPTIONS, 'steps': 10_000_000} }, out='run.h5')"
-        for group in (False, True):
-            err = self.interrupted(code, group)
-            self.assertIn("KeyboardInterrupt", err)
-            self.assertIn("onebit: stopped; to continue: ", err)
-            self.assertEqual(onebit.load("run.h5").status, "stopped")
-            for name in os.listdir("."):
-                os.remove(name)
+    def test_an_interrupt_leaves_a_complete_log_and_a_checkpoint(self):
+        self.interrupted({}, False)
+
+    def test_so_does_the_interrupt_of_a_terminal(self):
+        self.interrupted({}, True)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
+    @unittest.skipUnless(os.path.exists(f"{os.path.dirname(PROGRAM)}/libonebit_mpi.so"), "there is no plugin for MPI")
+    def test_a_terminals_interrupt_stops_the_ranks_once(self):
+        # Steps take so long that a second signal would come before the ranks have stopped.
+        self.interrupted({"workers": 8, "batch": 1024, "model_layers": [32, 1024, 1024, 10], "ranks": 2}, True)
 
 
 class Import(unittest.TestCase):
