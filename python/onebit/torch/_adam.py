@@ -8,8 +8,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from onebit._program import OnebitError
-from onebit.torch._library import Report
-from onebit.torch._worker import Worker
+from onebit.torch._worker import Reporting, Worker
 
 
 def _keep_local(_state: None, bucket: torch.distributed.GradBucket) -> Any:
@@ -25,7 +24,7 @@ _keep_local.__annotations__.clear()  # DistributedDataParallel refuses annotatio
 _LOCAL: Any = weakref.WeakSet()  # modules with this hook, which torch registers only once
 
 
-class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
+class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
     """1-bit Adam (Tang et al. 2021): Adam with a dense all-reduce until the variance is frozen, then momenta in one bit
     with error feedback. It is the simulator's `onebit-adam`: the same gradients give the same bits.
 
@@ -61,16 +60,6 @@ class OnebitAdam(torch.optim.Optimizer):  # type: ignore[misc]
                 raise OnebitError("the module has another communication hook", str(error),
                                   "OnebitAdam exchanges by itself: register no other hook") from None
             _LOCAL.add(module)
-
-    @property
-    def report(self) -> Report:
-        """What this rank sent in the last step, by the rules of a log's columns; the step's phase; its events."""
-        return self._worker.report
-
-    @property
-    def sent_bytes(self) -> int:
-        """Bytes of payloads that this rank handed to torch.distributed in the last step, for other ranks."""
-        return self._worker.sent_bytes
 
     @torch.no_grad()  # type: ignore[misc]
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:

@@ -8,13 +8,12 @@ import torch.distributed as dist
 from torch import Tensor
 
 from onebit._program import OnebitError
-from onebit.torch._library import Report
-from onebit.torch._worker import Worker
+from onebit.torch._worker import Reporting, Worker
 
 Future = torch.futures.Future  # generic only in newer versions
 
 
-class Hook:
+class Hook(Reporting):
     """The state of a hook: collects the buckets of a backward pass, exchanges once, and completes all their futures.
 
     The exchange is that of the simulator: all parameters in the module's order, each tensor with its own scale
@@ -34,16 +33,6 @@ class Hook:
     def step(self) -> int:
         """Number of exchanges so far."""
         return self._worker.step
-
-    @property
-    def report(self) -> Report:
-        """What this rank sent in the last step, by the rules of a log's columns."""
-        return self._worker.report
-
-    @property
-    def sent_bytes(self) -> int:
-        """Bytes of payloads that this rank handed to torch.distributed in the last step, for other ranks."""
-        return self._worker.sent_bytes
 
     def take(self, bucket: dist.GradBucket) -> Any:
         """Takes a bucket's gradients. Exchanges when the last bucket has come."""

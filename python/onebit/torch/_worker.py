@@ -176,3 +176,19 @@ class Worker:
         items = {name: item.numpy() for name, item in state["items"].items()}
         library.load({name: values.view(np.uint16) if values.dtype == np.int16 else values
                       for name, values in items.items()})
+
+
+class Reporting:
+    """The properties of an object that owns a worker and sends through it."""
+
+    _worker: Worker
+
+    @property
+    def report(self) -> Report:
+        """What this rank sent in the last step, by the rules of a log's columns; the step's phase; its events."""
+        return self._worker.report
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes of payloads that this rank handed to torch.distributed in the last step, for other ranks."""
+        return self._worker.sent_bytes
