@@ -95,7 +95,7 @@ count() {
   passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
   if ((${f:-1})); then
     summary+=("FAILED   $1: ${f:-all} of $((${p:-0} + ${f:-0})) tests")
-    if [[ "$3" == *.xml ]]; then summary+=("$(scripts/failed-tests "$3")"); fi
+    if [[ "$3" == *.xml ]]; then summary+=("$(scripts/count-tests --failed "$3")"); fi
   elif (($2)); then
     flunk "$1: exit status $2 without a failed test"
   else

@@ -18,6 +18,7 @@ Command report_command();
 Command watch_command();
 Command inspect_command();
 Command export_command();
+Command card_command();
 Command verify_command();
 Command completion_command();
 Command man_command();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -10,8 +11,9 @@
 #include "experiments/cli/study_input.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/verify_card.hpp"
 #include "experiments/options/presets.hpp"
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/agreement_output.hpp"
 #include "experiments/study/arm_runs.hpp"
 #include "experiments/study/expected.hpp"
 #include "experiments/study/reference_case.hpp"
@@ -95,22 +97,6 @@ void print(const std::vector<TraceCheck>& checks, std::ostream& out) {
   out << "\n";
 }
 
-constexpr const char* kAgreements[] = {"same", "close", "differs"};
-
-const char* name_of(Agreement agreement) {
-  return kAgreements[static_cast<std::size_t>(agreement)];
-}
-
-void print(const std::vector<ArmAgreement>& arms, const std::string& preset, std::ostream& out) {
-  Table table({"arm (preset " + preset + ")", "recorded loss", "loss of this build", "largest difference in a run",
-               "agreement", "why"});
-  for (const ArmAgreement& arm : arms) {
-    table.add({arm.arm, interval_text(arm.expected), interval_text(arm.measured), number(arm.largest, 2),
-               name_of(arm.agreement), arm.reason});
-  }
-  table.print(out);
-}
-
 struct PresetCheck {
   std::vector<ArmAgreement> arms;
   bool complete = true;
@@ -137,30 +123,18 @@ Json to_json(const TraceCheck& check) {
                        {"reason", check.reason}});
 }
 
-Json to_json(const ArmAgreement& arm) {
-  return Json::object({{"arm", arm.arm},
-                       {"expected", interval_json(arm.expected)},
-                       {"measured", interval_json(arm.measured)},
-                       {"largest_relative_difference", arm.largest},
-                       {"agreement", name_of(arm.agreement)},
-                       {"reason", arm.reason}});
-}
-
-template <class Check>
-Json array_of(const std::vector<Check>& checks) {
+Json to_json(const std::vector<TraceCheck>& checks) {
   std::vector<Json> items;
-  for (const Check& check : checks) items.push_back(to_json(check));
+  for (const TraceCheck& check : checks) items.push_back(to_json(check));
   return Json::array(items);
 }
 
-std::string verdict(bool agrees, const std::vector<ArmAgreement>& arms) {
-  if (!agrees) return "this build on this machine does not give the recorded numbers";
-  const bool same = std::ranges::all_of(arms, [](const auto& arm) { return arm.agreement == Agreement::same; });
-  return std::string("this build on this machine gives the recorded numbers, ") +
-         (same ? "bit for bit" : "except for rounding");
+bool is_card(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".json";
 }
 
 int verify(const StudyInput& options) {
+  if (std::ranges::any_of(options.arguments, is_card)) return verify_card(options);
   const std::vector<TraceCheck> traces = check_traces(options);
   if (!options.json) print(traces, std::cout);
   const PresetCheck runs = check_preset(options);
@@ -168,17 +142,16 @@ int verify(const StudyInput& options) {
     std::cerr << "onebit: stopped before all runs of the preset were done, so there is no verdict\n";
     return kExitStopped;
   }
-  const auto differs = [](const ArmAgreement& arm) { return arm.agreement == Agreement::differs; };
-  const bool agrees = std::ranges::all_of(traces, &TraceCheck::reproduced) && std::ranges::none_of(runs.arms, differs);
+  const bool agrees = std::ranges::all_of(traces, &TraceCheck::reproduced) && agree(runs.arms);
   if (options.json) {
     const Json json = Json::object({{"preset", options.run.preset},
-                                    {"traces", array_of(traces)},
-                                    {"arms", array_of(runs.arms)},
+                                    {"traces", to_json(traces)},
+                                    {"arms", to_json(runs.arms)},
                                     {"agrees", Json::boolean(agrees)}});
     std::cout << json.text() << "\n";
   } else {
-    print(runs.arms, options.run.preset, std::cout);
-    std::cout << verdict(agrees, runs.arms) << "\n";
+    print(runs.arms, "preset " + options.run.preset, std::cout);
+    std::cout << sentence_of(agrees, runs.arms) << "\n";
   }
   return agrees ? kExitDone : kExitFailed;
 }
@@ -188,11 +161,14 @@ int verify(const StudyInput& options) {
 Command verify_command() {
   return make_command(
       {.name = "verify",
-       .usage = "[TRACE.h5...]",
-       .doc = "check whether this build on this machine gives the recorded numbers of a preset and of golden traces",
+       .usage = "[TRACE.h5... | CARD.json]",
+       .doc =
+           "check whether this build on this machine gives the recorded numbers of a preset and of golden traces, or "
+           "of a card",
        .accepts = {.run = true, .config = true, .preset = true, .default_preset = "verify"},
        .help = {.common = {"preset", "out", "seeds", "optimizers", "devices", "threads", "overwrite", "json"},
-                .examples = {"onebit verify", "onebit verify --preset onebit-adam-bert -o verify"}}},
+                .examples = {"onebit verify", "onebit verify --preset onebit-adam-bert -o verify",
+                             "onebit verify card.json"}}},
       rows(), verify);
 }
 

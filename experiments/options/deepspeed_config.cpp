@@ -1,21 +1,16 @@
 #include "experiments/options/deepspeed_config.hpp"
 
 #include <algorithm>
-#include <boost/property_tree/json_parser.hpp>
 #include <cctype>
 #include <set>
-#include <sstream>
 
 #include "device/base/error.hpp"
-#include "device/base/files.hpp"
 #include "device/base/text.hpp"
 #include "experiments/options/deepspeed_types.hpp"
+#include "experiments/options/json_file.hpp"
 
 namespace onebit::experiments {
 namespace {
-
-using Tree = boost::property_tree::ptree;
-constexpr int kDeepest = 100;  // deepest allowed nesting of objects and lists
 
 using deepspeed::Parameter, deepspeed::Type, deepspeed::Unused;
 
@@ -37,32 +32,13 @@ bool has_key(const Rows& rows, const std::string& key) {
   return find_key(rows, key) != rows.end();
 }
 
-/// Limits the nesting of JSON: the parser is recursive, so the file decides how deep the stack grows.
-void check_depth(const std::string& text, const std::string& path) {
-  int depth = 0, line = 1;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') ++line;
-    if (quoted && c == '\\') ++i;
-    if (c == '"') quoted = !quoted;
-    if (quoted) continue;
-    if (c == '[' || c == '{') ++depth;
-    if (c == ']' || c == '}') --depth;
-    if (depth > kDeepest) {
-      throw ConfigError("JSON nested more than " + std::to_string(kDeepest) + " deep",
-                        path + " line " + std::to_string(line));
-    }
-  }
-}
-
 /// Reads the parts of a file into the rows of the result.
 class Reader {
  public:
   explicit Reader(const std::string& path) { result_.path = path; }
 
   DeepspeedConfig read() {
-    const Tree root = parse();
+    const JsonTree root = read_json_file(result_.path, "DeepSpeed configuration");
     check_object(root, "");
     const auto optimizer = root.find("optimizer");
     if (optimizer == root.not_found()) fail("no optimizer section", "", "expected: \"optimizer\": {\"type\": ...}");
@@ -83,21 +59,8 @@ class Reader {
     throw ConfigError(what, result_.path + (key.empty() ? "" : ": " + key), hint);
   }
 
-  Tree parse() const {
-    const std::string text = files::read_text(result_.path, "DeepSpeed configuration");
-    check_depth(text, result_.path);
-    std::istringstream stream(text);
-    try {
-      Tree root;
-      boost::property_tree::read_json(stream, root);
-      return root;
-    } catch (const boost::property_tree::json_parser_error& error) {
-      throw ConfigError("malformed JSON", result_.path + " line " + std::to_string(error.line()), error.message());
-    }
-  }
-
   /// Throws if a value is not a JSON object or has a key twice.
-  void check_object(const Tree& tree, const std::string& place) const {
+  void check_object(const JsonTree& tree, const std::string& place) const {
     std::set<std::string> seen;
     for (const auto& [key, value] : tree) {
       if (key.empty()) fail("not a JSON object", place, "expected: {\"key\": value, ...}");
@@ -106,7 +69,7 @@ class Reader {
     if (!tree.data().empty()) fail("not a JSON object", place, "expected: {\"key\": value, ...}");
   }
 
-  void read_optimizer(const Tree& section) {
+  void read_optimizer(const JsonTree& section) {
     check_object(section, "optimizer.");
     const auto named = section.find("type");
     if (named == section.not_found()) fail("no optimizer type", "optimizer", "expected: \"type\": \"OneBitAdam\"");
@@ -115,7 +78,7 @@ class Reader {
     result_.mapped.push_back({"optimizer.type", "optimizer", type.optimizer, true});
     result_.mapped.push_back({"optimizer.type", "optimizer.semantics", type.semantics, true});
     const auto found = section.find("params");
-    const Tree parameters = found == section.not_found() ? Tree() : found->second;
+    const JsonTree parameters = found == section.not_found() ? JsonTree() : found->second;
     const std::string place = "optimizer.params.";
     check_object(parameters, place);
     for (const Parameter& parameter : type.parameters) read_value(parameters, place, parameter);
@@ -141,13 +104,13 @@ class Reader {
   }
 
   /// Returns whether a value is "auto", which leaves the choice to the options, and then records it as ignored.
-  bool is_automatic(const std::string& key, const Tree& value) {
+  bool is_automatic(const std::string& key, const JsonTree& value) {
     if (!value.empty() || value.data() != "auto") return false;
     result_.ignored.push_back({key, "auto: the options decide"});
     return true;
   }
 
-  void read_train_batch(const Tree& value) {
+  void read_train_batch(const JsonTree& value) {
     if (is_automatic(kTrainBatch, value)) return;
     if (!value.empty()) fail("wrong type of value", kTrainBatch, "expected: a single value");
     result_.train_batch = parse_integer(result_.path + ": " + kTrainBatch, value.data());
@@ -156,7 +119,7 @@ class Reader {
 
   /// Records a parameter without an option as ignored. Refuses a parameter that the type does not have, and a value
   /// that this program does not support.
-  void check_unused(const Type& type, const std::string& key, const Tree& value, const Tree& parameters) {
+  void check_unused(const Type& type, const std::string& key, const JsonTree& value, const JsonTree& parameters) {
     if (has_key(type.parameters, key)) return;
     const std::string place = "optimizer.params." + key;
     if (key == "max_grad_norm")
@@ -177,7 +140,7 @@ class Reader {
 
   /// Refuses weight decay that is not decoupled: AdamW always decouples it, Adam does unless adam_w_mode is false. Also
   /// refuses torch_adam without weight_decay, because PyTorch's default differs from DeepSpeed's.
-  void check_decay(const Type& type, const Tree& parameters) const {
+  void check_decay(const Type& type, const JsonTree& parameters) const {
     const std::string decay = parameters.get<std::string>("weight_decay", "");
     const bool decoupled = lower(type.name) == "adamw" || parameters.get<std::string>("adam_w_mode", "true") == "true";
     if (decay.empty() && parameters.get<std::string>("torch_adam", "false") == "true") {
@@ -191,7 +154,7 @@ class Reader {
   }
 
   /// Translates a value of `tree`, or its default, into options.
-  void read_value(const Tree& tree, const std::string& prefix, const Parameter& parameter) {
+  void read_value(const JsonTree& tree, const std::string& prefix, const Parameter& parameter) {
     const std::string key = prefix + parameter.key;
     const auto found = tree.find(parameter.key);
     const bool automatic = parameter.automatic && found != tree.not_found() && is_automatic(key, found->second);
@@ -204,7 +167,7 @@ class Reader {
   }
 
   /// Returns one text per option, from a list or a single value.
-  std::vector<std::string> items(const Tree& value, const std::string& key, const Parameter& parameter) const {
+  std::vector<std::string> items(const JsonTree& value, const std::string& key, const Parameter& parameter) const {
     const std::size_t wanted = parameter.options.size();
     if (wanted == 1 && value.empty()) return {value.data()};
     std::vector<std::string> texts;

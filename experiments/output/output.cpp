@@ -154,6 +154,33 @@ Json::Json(const std::string& text) : text_(escaped(text)) {}
 Json::Json(double value) : text_(std::isfinite(value) ? number(value, 17) : "null") {}
 Json::Json(long value) : text_(std::to_string(value)) {}
 
+std::string indented(const Json& json) {
+  const std::string& text = json.text();
+  std::string result;
+  std::size_t depth = 0;
+  bool quoted = false;
+  const auto new_line = [&] { result.append("\n").append(2 * depth, ' '); };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool closes = !quoted && (c == '}' || c == ']'), opens = !quoted && (c == '{' || c == '[');
+    const bool empty = opens && (text[i + 1] == '}' || text[i + 1] == ']');
+    if (closes && depth-- > 0) new_line();
+    result += c;
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') result += text[++i];
+    if (empty) {
+      result += text[++i];
+    } else if (opens) {
+      ++depth;
+      new_line();
+    } else if (!quoted && c == ',') {
+      new_line();
+      ++i;  // the space after it
+    }
+  }
+  return result + "\n";
+}
+
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
   if (seconds >= 1) return number(seconds, 3) + " s";

@@ -62,6 +62,9 @@ class Json {
   std::string text_;
 };
 
+/// Returns a value with one member or item in a line, for people who read it and for tools that show differences.
+std::string indented(const Json& json);
+
 /// Formats a time in a suitable unit, e.g. "4.07 ms".
 std::string seconds_text(double seconds);
 /// Formats a ratio, e.g. "5.66x".

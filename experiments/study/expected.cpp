@@ -14,6 +14,7 @@
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
 #include "experiments/options/options.hpp"
+#include "sim/data/hash.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -113,10 +114,11 @@ class ArmCheck {
  public:
   explicit ArmCheck(const std::string& arm) { result_.arm = arm; }
 
-  void add(const ExpectedRun& expected, const analysis::Summary& run) {
+  void add(const ExpectedRun& expected, const analysis::Run& now) {
+    const analysis::Summary& run = now.summary;
     differs(other_run(expected, run));
-    const bool moved = moved_freeze(expected, run);
-    if (moved || !same_bits(expected.final_loss, run.final_loss)) same_ = false;
+    const bool other_curve = !expected.curve.empty() && expected.curve != curve_of(now.evaluations);
+    if (other_curve || moved_freeze(expected, run) || !same_bits(expected.final_loss, run.final_loss)) same_ = false;
     if (std::isnan(expected.final_loss) && std::isnan(run.final_loss)) return;
     before_.push_back(expected.final_loss);
     now_.push_back(run.final_loss);
@@ -162,7 +164,7 @@ ArmAgreement agreement(const std::string& arm, const std::vector<ExpectedRun>& e
     if (found == runs.end()) {
       check.differs("seed " + std::to_string(one.seed) + " was not run");
     } else {
-      check.add(one, found->summary);
+      check.add(one, *found);
     }
   }
   for (const analysis::Run& run : runs) {
@@ -173,6 +175,30 @@ ArmAgreement agreement(const std::string& arm, const std::vector<ExpectedRun>& e
 }
 
 }  // namespace
+
+std::string curve_of(const std::vector<sim::EvaluationRow>& evaluations) {
+  sim::Fnv1a hash;
+  const auto add = [&](double value) {
+    if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // one pattern of bits
+    hash.add(&value, sizeof value);
+  };
+  for (const sim::EvaluationRow& row : evaluations) {
+    for (const double value : {static_cast<double>(row.step), row.loss, row.auc}) add(value);
+  }
+  return hash.hex();
+}
+
+ExpectedRun expected_of(const std::string& arm, const analysis::Run& run) {
+  const analysis::Summary& summary = run.summary;
+  return {.arm = arm,
+          .seed = summary.seed,
+          .status = std::string(sim::run_status_names[static_cast<std::size_t>(summary.status)]),
+          .steps = summary.steps,
+          .freeze_step = summary.freeze_step,
+          .final_loss = summary.final_loss,
+          .bytes = summary.bytes,
+          .curve = curve_of(run.evaluations)};
+}
 
 std::vector<ExpectedRun> read_expected(const std::string& path) {
   std::istringstream file(files::read_text(path, "expected runs", kWanted));

@@ -37,10 +37,14 @@ std::string allowed_in(const std::string& text) {
   return text.substr(begin, text.find(' ', begin) - begin);
 }
 
+bool changes_options(const sim::Event& event) {
+  return event.kind == "resume" && event.text.find(sim::resumed_unchanged) == std::string::npos;
+}
+
 /// Throws if an earlier resumption changed options that are not given now: the header holds those of the first run.
 void require_last_options(const sim::LogReader& log, const Settings& given) {
   for (const sim::Event& event : log.events()) {
-    if (event.kind != "resume" || event.text.find(sim::resumed_unchanged) != std::string::npos) continue;
+    if (!changes_options(event)) continue;
     const std::string allowed = allowed_in(event.text);
     if (allowed.empty()) {
       throw ConfigError("the log does not tell which options were changed when the run was continued", log.path(),
@@ -100,6 +104,10 @@ std::optional<Settings> settings_of(const sim::LogHeader& header) {
     return {};
   }
   return settings;
+}
+
+bool has_first_options(const sim::LogReader& log) {
+  return std::ranges::none_of(log.events(), changes_options);
 }
 
 std::string weights_out_of(const sim::LogHeader& header) {

@@ -12,6 +12,9 @@ namespace onebit::experiments {
 /// such settings, or if the log is that of a replay.
 std::optional<Settings> settings_of(const sim::LogHeader& header);
 
+/// Whether the run had the options in the log's header from its first step to its last: no resumption changed one.
+bool has_first_options(const sim::LogReader& log);
+
 /// Returns the weights file that a run was to write, from the command in its log's header; empty if there is none.
 std::string weights_out_of(const sim::LogHeader& header);
 

@@ -1,7 +1,8 @@
 """The Python package of onebit, a laboratory for communication-compressed training.
 
-`load` reads logs and folders of logs, `run`, `compare`, `sweep`, `price`, `freeze`, `validate` and `report` call the
-program, `plot` draws. Nothing else is imported until it is used, so `import onebit` takes a few milliseconds.
+`load` reads logs and folders of logs, `run`, `compare`, `sweep`, `price`, `freeze`, `validate`, `report`, `card` and
+`verify` call the program, `plot` draws. Nothing else is imported until it is used, so `import onebit` takes a few
+milliseconds.
 """
 from __future__ import annotations
 
@@ -11,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from onebit import plot as plot
     from onebit._program import OnebitError as OnebitError, version as version
-    from onebit.commands import (compare as compare, freeze as freeze, price as price, report as report, run as run,
-                                 sweep as sweep, validate as validate)
+    from onebit.commands import (card as card, compare as compare, freeze as freeze, price as price, report as report,
+                                 run as run, sweep as sweep, validate as validate, verify as verify)
     from onebit.runs import Run as Run, Runs as Runs, load as load
 
 # Where each public name is defined; None: it is a module itself.
 _HOMES: dict[str, str | None] = {
     **dict.fromkeys(("OnebitError", "version"), "_program"),
     **dict.fromkeys(("Run", "Runs", "load"), "runs"),
-    **dict.fromkeys(("compare", "freeze", "price", "report", "run", "sweep", "validate"), "commands"),
+    **dict.fromkeys(("card", "compare", "freeze", "price", "report", "run", "sweep", "validate", "verify"), "commands"),
     **dict.fromkeys(("jax", "logs", "plot", "torch"), None),
 }
 

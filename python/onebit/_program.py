@@ -147,12 +147,12 @@ def _error_of(status: int, lines: Sequence[str]) -> OnebitError:
                        status=status)
 
 
-def call(words: Sequence[str], program: str | None = None) -> str:
+def call(words: Sequence[str], program: str | None = None, answers: Sequence[int] = (0,)) -> str:
     """Runs the program with these words of a command line, and returns what it prints on stdout.
 
     Warnings and notices go to sys.stderr, and so does a progress line in a terminal or a notebook. An error becomes an
     OnebitError. Ctrl-C, or the stop button of a notebook, lets the program complete its logs before it raises
-    KeyboardInterrupt; a second one kills the program.
+    KeyboardInterrupt; a second one kills the program. answers: the exit statuses that come with an answer.
     """
     child = _Child(program or find(), words, Screen())
     try:
@@ -160,7 +160,7 @@ def call(words: Sequence[str], program: str | None = None) -> str:
     except BaseException:
         child.stop()
         raise
-    if status != 0 or any(line.startswith(_ERROR_START) for line in child.lines):
+    if status not in answers or any(line.startswith(_ERROR_START) for line in child.lines):
         raise _error_of(status, child.lines)
     return out
 

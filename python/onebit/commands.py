@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from onebit import _options, _program
@@ -19,13 +20,13 @@ from onebit._program import OnebitError
 from onebit.runs import Run, Runs, load
 
 
-def _call(command: str, options: dict[str, Any], *arguments: str) -> Any:
+def _call(command: str, options: dict[str, Any], *arguments: str, answers: Sequence[int] = (0,)) -> Any:
     """Runs a command with --json, and returns what it prints."""
     for name in ("dry_run", "dry-run", "help", "help_all", "help-all"):
         if options.get(name):
             raise OnebitError("the option leaves nothing to return", f"{command}, {name}", "use it in a shell")
     words = [command, *arguments, *_options.command_line(command, {**options, "json": True})]
-    return json.loads(_program.call(words))
+    return json.loads(_program.call(words, answers=answers))
 
 
 def _in_folder(command: str, options: dict[str, Any], stem: str) -> Runs:
@@ -99,15 +100,32 @@ def price(log: str | os.PathLike[str] | Run | None = None, **options: Any) -> An
     return _call("price", options, *arguments)
 
 
-def report(*logs: str | os.PathLike[str] | Run | Runs, **options: Any) -> Any:
-    """Writes one page about logs, runs or folders: report("sweep", out="report.html").
-
-    Returns the comparison behind the page, as dictionaries and lists.
-    """
+def _paths(logs: Sequence[str | os.PathLike[str] | Run | Runs]) -> list[str]:
     paths: list[str] = []
     for each in logs:
         if isinstance(each, Runs):
             paths += [run.path for run in each]
         else:
             paths.append(each.path if isinstance(each, Run) else os.fspath(each))
-    return _call("report", options, *paths)
+    return paths
+
+
+def report(*logs: str | os.PathLike[str] | Run | Runs, **options: Any) -> Any:
+    """Writes one page about logs, runs or folders: report("sweep", out="report.html").
+
+    Returns the comparison behind the page, as dictionaries and lists.
+    """
+    return _call("report", options, *_paths(logs))
+
+
+def card(*logs: str | os.PathLike[str] | Run | Runs, **options: Any) -> Any:
+    """Writes what somebody else needs to repeat runs and to check their results: card("sweep", out="card.json").
+
+    Returns the card, as dictionaries and lists.
+    """
+    return _call("card", options, *_paths(logs))
+
+
+def verify(card: str | os.PathLike[str], **options: Any) -> Any:
+    """Repeats the runs of a card. Returns how they agree with it; `agrees` says whether all do."""
+    return _call("verify", options, os.fspath(card), answers=(0, 1))

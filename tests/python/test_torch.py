@@ -16,15 +16,14 @@ import unittest.mock
 import h5py
 import numpy as np
 
-try:
-    import torch.distributed
-    missing = "" if torch.distributed.is_gloo_available() else "torch has no gloo"
-except ImportError as error:
-    missing = f"no python3 with torch: {error}"
-if missing:
-    required = "torch" in os.environ.get("ONEBIT_REQUIRE", "").split(",")
-    print(f"{'ONEBIT_REQUIRE names torch, but' if required else 'ONEBIT-SKIPPED'}: {missing}")
-    sys.exit(1 if required else 0)
+import support
+
+support.need("torch")
+
+import torch.distributed
+
+if not torch.distributed.is_gloo_available():
+    support.skip("torch", "torch has no gloo")
 
 import ddp_jobs
 from onebit.torch import _library

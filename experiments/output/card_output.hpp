@@ -1,0 +1,16 @@
+#pragma once
+// A card as a file for programs and as a page for people.
+
+#include "experiments/output/output.hpp"
+#include "experiments/study/card.hpp"
+
+namespace onebit::experiments {
+
+/// Returns the card. An option stands where it has one value: next to all runs, to the runs of an arm, or to one run.
+/// written_by: version and commit of this program.
+Json to_json(const Card& card, const std::string& written_by);
+
+/// Returns the card as a page in Markdown. file: name of the JSON file that `onebit verify` repeats.
+std::string markdown_of(const CardSubject& subject, const std::string& title, const std::string& file);
+
+}  // namespace onebit::experiments

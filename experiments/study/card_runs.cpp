@@ -1,0 +1,123 @@
+#include "experiments/study/card_runs.hpp"
+
+#include <filesystem>
+#include <set>
+
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "experiments/study/log_settings.hpp"
+#include "sim/log/reader.hpp"
+#include "sim/run/deciding_options.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether somebody who repeats a run may have another value: it decides no result, or says where something is. The
+/// hash of the data tells whether they are the same.
+bool may_change(const std::string& option) {
+  static const std::set<std::string> places = {"data.path", "data.test", "model.command"};
+  return places.contains(option) || !sim::decides_results(option);
+}
+
+void check_changes(const Settings& changes) {
+  for (const auto& [option, value] : changes) {
+    if (may_change(option)) continue;
+    throw ConfigError("the card fixes this option", option + " " + value,
+                      "those that decide no result can be given, such as devices, threads and data.path");
+  }
+}
+
+bool is_named(const Settings& settings, const std::string& option) {
+  return std::ranges::count(settings, option, &Settings::value_type::first) > 0;
+}
+
+/// Returns the configuration of a run.
+sim::RunConfig config_of(const CardRun& run, const Settings& changes) {
+  std::optional<Settings> settings = settings_of(run.header);
+  if (!settings) {
+    throw ConfigError("this version of the program lacks an option of the run, or gives it another meaning", run.log,
+                      "the card was written by the program's version " + run.header.program_version);
+  }
+  settings->insert(settings->end(), changes.begin(), changes.end());
+  sim::RunConfig config = make_config(*settings);
+  config.seed = run.header.seed;
+  if (!config.model.command.empty() && !is_named(changes, "model.command")) {
+    throw ConfigError("the run starts a program", run.log + ": " + config.model.command,
+                      "read it, and allow it with --model.command '...'");
+  }
+  return config;
+}
+
+void check_data(const CardRun& run, const sim::PreparedRun& prepared) {
+  const std::string& now = prepared.resources.data->hash();
+  if (now == run.header.data_hash) return;
+  throw ConfigError(
+      "the data are not those of the card: their hash is " + run.header.data_hash + " there, " + now + " here", run.log,
+      "name the card's data with --data.path");
+}
+
+/// Gives each run a log of its own in a folder, called as in the card. A card may be somebody else's, so its names
+/// cannot lead out of the folder.
+class LogNames {
+ public:
+  explicit LogNames(std::string folder) : folder_(std::move(folder)) {}
+
+  std::string next(const CardRun& run) {
+    std::string name = fs::path(run.log).filename().string();
+    if (name.empty() || name.starts_with(".")) name = "run.h5";
+    while (!used_.insert(name).second) name.insert(0, "again-");
+    return folder_ + "/" + name;
+  }
+
+ private:
+  std::string folder_;
+  std::set<std::string> used_;
+};
+
+/// A run to train.
+struct Task {
+  std::string arm, path;
+  sim::RunConfig config;
+};
+
+std::vector<Task> tasks_of(const Card& card, const Settings& changes, const std::string& folder, sim::DataCache& data) {
+  LogNames names(folder);
+  std::vector<Task> tasks;
+  for (const CardRun& run : card.runs) {
+    if (!run.not_repeated.empty()) continue;
+    tasks.push_back({run.result.arm, names.next(run), config_of(run, changes)});
+    check_data(run, sim::prepare(tasks.back().config, data));
+  }
+  return tasks;
+}
+
+void add(analysis::Run run, const std::string& name, std::vector<analysis::Arm>& arms) {
+  if (arms.empty() || arms.back().name != name) arms.push_back({name, analysis::arm_options(run), {}});
+  arms.back().runs.push_back(std::move(run));
+}
+
+}  // namespace
+
+ArmResults repeat(const Card& card, const Settings& changes, const std::string& folder, const Training& training) {
+  check_changes(changes);
+  sim::DataCache data;
+  const std::vector<Task> tasks = tasks_of(card, changes, folder, data);
+  for (const Task& task : tasks) files::check_output(task.path, training.output.overwrite);
+  make_folder(folder);
+  training.watcher.on_start();
+  const auto existing = training.output.overwrite ? sim::Existing::replace : sim::Existing::refuse;
+  ArmResults results;
+  for (const Task& task : tasks) {
+    const std::string name = task.arm + " seed " + std::to_string(task.config.seed) + ", run " +
+                             std::to_string(&task - tasks.data() + 1) + " of " + std::to_string(tasks.size());
+    const TrainedRun run = run_and_log(sim::prepare(task.config, data), task.path, existing, training, name);
+    results.complete = run.result.status != sim::RunStatus::stopped;
+    if (!results.complete) break;
+    add(analysis::load_run(sim::LogReader(task.path)), task.arm, results.arms);
+  }
+  return results;
+}
+
+}  // namespace onebit::experiments

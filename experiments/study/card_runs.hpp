@@ -1,0 +1,14 @@
+#pragma once
+// Repeating the runs of a card.
+
+#include "experiments/study/card.hpp"
+
+namespace onebit::experiments {
+
+/// Trains the runs of a card that can be repeated once more, each into its own log in a folder. Returns the arms in the
+/// order of the card. changes: settings that replace those of the card. Throws ConfigError if a change would decide
+/// results, if the data are not those of the card, if the card would start a program that `changes` does not name, or
+/// if this version of the program lacks an option of a run; throws whatever training throws.
+ArmResults repeat(const Card& card, const Settings& changes, const std::string& folder, const Training& training);
+
+}  // namespace onebit::experiments
