@@ -167,8 +167,7 @@ Command verify_command() {
            "of a card",
        .accepts = {.run = true, .config = true, .preset = true, .default_preset = "verify"},
        .help = {.common = {"preset", "out", "seeds", "optimizers", "devices", "threads", "overwrite", "json"},
-                .examples = {"onebit verify", "onebit verify --preset onebit-adam-bert -o verify",
-                             "onebit verify card.json"}}},
+                .examples = {"onebit verify --preset onebit-adam-bert -o verify", "onebit verify card.json"}}},
       rows(), verify);
 }
 

@@ -81,10 +81,9 @@ class Block {
   std::size_t filled_count_ = 0;         ///< in a fiber, which the race detector would take for an access of its thread
 };
 
-thread_local Block first_block;
 /// The block that this thread of the process runs. Its stacks are kept, because making them takes longer than running a
 /// block.
-thread_local Block* block = &first_block;
+constinit thread_local Block* block = nullptr;
 
 void Block::enter() {
   race::acquire(&block->begin_);
@@ -224,7 +223,11 @@ std::vector<dim3> shuffled_blocks(dim3 grid) {
 
 /// Calls run(host) for every host in [0, hosts), each in its own thread of this process and with its own block.
 void run_on_hosts(std::size_t hosts, const std::function<void(std::size_t)>& run) {
-  if (hosts == 1) return run(0);
+  if (hosts == 1) {
+    thread_local Block only;
+    block = &only;
+    return run(0);
+  }
   thread_local std::deque<Block> blocks;
   if (blocks.size() < hosts) blocks.resize(hosts);
   std::vector<std::thread> threads;
