@@ -59,7 +59,8 @@ TEST_CASE("constants of a run on the quadratic are within 5% of those that were 
   CHECK(c.epsilon >= 2 * std::max(c.worker_error.most, c.server_error.most));
 }
 
-TEST_CASE("errors telescope to rounding, and keep within the bound of error feedback where gradients are fed") {
+TEST_CASE("errors telescope to rounding, and keep within the bound of error feedback where gradients are fed",
+          "[once]") {
   sim::RunConfig config = quadratic();
   const TheoryView momenta = view_of(config);
   CHECK(momenta.telescoping.probes == 15);

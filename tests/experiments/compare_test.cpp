@@ -52,7 +52,8 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
   CHECK(lines(csv) == 5);
 }
 
-TEST_CASE("compare: arms of several seeds have verdicts, and those of other problems the reason why they have none") {
+TEST_CASE("compare: arms of several seeds have verdicts, and those of other problems the reason why they have none",
+          "[once]") {
   const Folder folder;
   const Arguments seeds = {"-o", "out", "--seeds", "2", "--overwrite", "--freeze", "fixed:4"};
   const auto compare = [&](const Arguments& more) {

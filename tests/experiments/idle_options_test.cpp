@@ -257,7 +257,7 @@ TEST_CASE("idle options: for every schedule and freeze policy", "[once]") {
   }
 }
 
-TEST_CASE("idle options: an option of clicks is idle if and only if it changes no example") {
+TEST_CASE("idle options: an option of clicks is idle if and only if it changes no example", "[once]") {
   const auto check = [](const Settings& settings, const std::string& option, const std::string& value) {
     const Settings small = Settings{{"data", "clicks"}, {"data.examples", "40"}} + settings;
     const sim::RunConfig base = make_config(small), changed = make_config(small + Settings{{option, value}});

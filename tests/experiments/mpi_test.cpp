@@ -167,7 +167,7 @@ pid_t find_rank(const Folder& folder, int rank) {
 
 }  // namespace
 
-TEST_CASE("mpi: the same log and weights in one, two and four ranks as in one process") {
+TEST_CASE("mpi: the same log and weights in one, two and four ranks as in one process", "[once]") {
   ONEBIT_NEEDS_MPI();
   for (const std::string optimizer : {"adam", "onebit-adam", "lamb", "onebit-lamb", "zeroone-adam"}) {
     const Folder folder;

@@ -147,7 +147,7 @@ TEST_CASE("options: a log's options make the same run again") {
   CHECK(sim::LogReader(folder / "again.h5").column("steps/loss") == first.column("steps/loss"));
 }
 
-TEST_CASE("options: losses are the same bits for any number of threads and any grouping") {
+TEST_CASE("options: losses are the same bits for any number of threads and any grouping", "[once]") {
   const Folder folder;
   write_text(folder);
   const auto losses = [&](const std::string& optimizer, const std::string& threads, const std::string& group) {

@@ -81,7 +81,7 @@ TEST_CASE("output name: the command that continues is the one that was typed, qu
   CHECK(command_again(input, "s-1", "--resume") == "onebit sweep -o s-1 --resume");
 }
 
-TEST_CASE("output name: the command printed at a stop continues the run to its end") {
+TEST_CASE("output name: the command printed at a stop continues the run to its end", "[once]") {
   const Folder folder;
   Process process(folder / "", onebit_command(tiny_run("run", {"--steps", "100000", "--eval.every", "50000"})));
   std::string log;

@@ -67,7 +67,7 @@ TEST_CASE("price: stages of a 1-bit optimizer, speed-up and break-even") {
   CHECK(speedup_at(2 * even) < 1);
 }
 
-TEST_CASE("price: every optimizer, every workload, every cluster") {
+TEST_CASE("price: every optimizer, every workload, every cluster", "[once]") {
   for (const std::string kind : {"optimizers", "workloads", "clusters"}) {
     const std::string names = run_onebit(Folder(), {"list", kind, "--json"}).out;
     std::size_t at = 0;
@@ -451,7 +451,7 @@ TEST_CASE("price: a collective in the columns of nccl-tests") {
   refused({"--bytes", "1MB", "--workers", "4", "--optimizer", "adam"}, "cannot be combined with --collective");
 }
 
-TEST_CASE("price: the page of measurements holds what the program predicts") {
+TEST_CASE("price: the page of measurements holds what the program predicts", "[once]") {
   const std::string python = find_python("json");
   ONEBIT_SKIP_UNLESS(!python.empty(), "python3", "no python3");
   const Folder folder;

@@ -107,7 +107,7 @@ TEST_CASE("report: one page with everything in it") {
   CHECK(page.find("id=\"chart\"") < page.find("<details>"));
 }
 
-TEST_CASE("report: the commands that repeat the runs do so") {
+TEST_CASE("report: the commands that repeat the runs do so", "[once]") {
   const Folder folder;
   run_arms(folder);
   REQUIRE(report(folder).status == 0);
@@ -122,7 +122,7 @@ TEST_CASE("report: the commands that repeat the runs do so") {
         run_onebit(folder, {"export", "arms/adam-1.h5", "--table", "evaluations"}).out);
 }
 
-TEST_CASE("report: a title, some arms, the best rates, one JSON object") {
+TEST_CASE("report: a title, some arms, the best rates, one JSON object", "[once]") {
   const Folder folder;
   run_arms(folder);
   REQUIRE(report(folder, {"--title", "A & B", "--arms", "adam,onebit"}).status == 0);
@@ -155,7 +155,7 @@ TEST_CASE("report: single seeds cannot be asked for where each arm has one run",
   CHECK(checked.status == 0);
 }
 
-TEST_CASE("report: it says what the clusters are, what takes time there, and which runs went wrong") {
+TEST_CASE("report: it says what the clusters are, what takes time there, and which runs went wrong", "[once]") {
   const Folder folder;
   run_arms(folder);
   REQUIRE(report(folder, {"--cluster", "eth10,ib100"}).status == 0);
@@ -169,7 +169,7 @@ TEST_CASE("report: it says what the clusters are, what takes time there, and whi
   CHECK_THAT(page, Contains("The colours mean the same in the maps of all arms.") || !Contains("Stability by tensor"));
 }
 
-TEST_CASE("report: the caption of the stability follows the runs") {
+TEST_CASE("report: the caption of the stability follows the runs", "[once]") {
   const auto caption = [](const std::vector<Arguments>& runs) {
     const Folder folder;
     Arguments logs = {"report", "-o", "report.html"};

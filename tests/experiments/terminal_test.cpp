@@ -70,7 +70,8 @@ TEST_CASE("terminal: run says little before it starts, overwrites its progress a
   }
 }
 
-TEST_CASE("terminal: compare shows its arms and its answer on the last screen, and marks in colour what matters") {
+TEST_CASE("terminal: compare shows its arms and its answer on the last screen, and marks in colour what matters",
+          "[once]") {
   const Variable terminal("TERM", "xterm");
   const Folder folder;
   const ShownText several(bytes_in_terminal(folder, four_arms({"--seeds", "3"})));
@@ -85,7 +86,7 @@ TEST_CASE("terminal: compare shows its arms and its answer on the last screen, a
   check_screen(ShownText(bytes_in_terminal(folder, four_arms({"--seeds", "2"}), 50)), 50);
 }
 
-TEST_CASE("terminal: a sweep ends with arms and rates, and one sentence") {
+TEST_CASE("terminal: a sweep ends with arms and rates, and one sentence", "[once]") {
   const Variable terminal("TERM", "xterm");
   const Folder folder;
   const ShownText shown(bytes_in_terminal(folder, small_sweep()));
@@ -108,7 +109,7 @@ TEST_CASE("terminal: price keeps what each method needs to pay, and ends with it
   CHECK_THAT(shown.lines().back(), EndsWith("samples per second as dense Adam."));
 }
 
-TEST_CASE("terminal: NO_COLOR, a dumb terminal and JSON have no colours") {
+TEST_CASE("terminal: NO_COLOR, a dumb terminal and JSON have no colours", "[once]") {
   const Folder folder;
   const auto coloured = [&](const Arguments& more) {
     return ShownText(bytes_in_terminal(folder, four_arms(more))).coloured();
@@ -135,7 +136,7 @@ TEST_CASE("terminal: an error and a warning are coloured and broken between word
   CHECK_THAT(wrong.text(), StartsWith("onebit: \033[31merror\033[0m: "));
 }
 
-TEST_CASE("terminal: pipes get every column, and neither progress nor colours") {
+TEST_CASE("terminal: pipes get every column, and neither progress nor colours", "[once]") {
   const Variable terminal("TERM", "xterm");
   const Folder folder;
   for (const Arguments& command : {tiny_run("run", {"-o", "run.h5"}), four_arms({"--seeds", "2"}), small_sweep()}) {

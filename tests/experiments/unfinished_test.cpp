@@ -55,7 +55,7 @@ TEST_CASE("inspect: a killed run is interrupted, and the printed command continu
   CHECK(fs::exists(folder / "w.h5"));
 }
 
-TEST_CASE("inspect: the command fits every optimizer, codec and model") {
+TEST_CASE("inspect: the command fits every optimizer, codec and model", "[once]") {
   const std::vector<Arguments> kinds = {
       {"--optimizer", "ef-momentum-sgd", "--codec", "power-sgd", "--codec.rank", "2"},
       {"--optimizer", "onebit-lamb", "--optimizer.beta2", "0.98", "--freeze", "fixed:5", "--feedback.dtype", "bf16"},

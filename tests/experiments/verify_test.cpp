@@ -68,7 +68,7 @@ double first_loss(const OwnPreset& preset) {
 
 }  // namespace
 
-TEST_CASE("verify: this build gives the numbers that were recorded") {
+TEST_CASE("verify: this build gives the numbers that were recorded", "[once]") {
   const Folder folder;
   const Outcome result = run_onebit(folder, {"verify", "--json"});
   CAPTURE(result.out, result.err);

@@ -111,7 +111,7 @@ TEST_CASE("latencies inside and between nodes are found from sweeps of small and
   CHECK(large.cluster.gpu_link.latency == start().gpu_link.latency);
 }
 
-TEST_CASE("a calibration keeps the choice of its start unless another one is clearly better") {
+TEST_CASE("a calibration keeps the choice of its start unless another one is clearly better", "[once]") {
   Cluster truth = start();
   truth.nic.effective = BytesPerSecond(0.8e9);
   truth.gpu_link.effective = BytesPerSecond(15e9);

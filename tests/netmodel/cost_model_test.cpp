@@ -164,7 +164,7 @@ TEST_CASE("one worker pays nothing, one node sends nothing over the network") {
   }
 }
 
-TEST_CASE("more bytes, more nodes and slower links never cost less") {
+TEST_CASE("more bytes, more nodes and slower links never cost less", "[once]") {
   for (const auto& entry : cost_models()) {
     if (entry.needs_file) continue;
     const auto model = entry.make({});

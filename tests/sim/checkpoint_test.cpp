@@ -68,7 +68,7 @@ TEST_CASE("checkpoint: runs with any codec continue with everything that it keep
   }
 }
 
-TEST_CASE("checkpoint: runs with errors that are kept in fewer bytes continue as if nothing had happened") {
+TEST_CASE("checkpoint: runs with errors that are kept in fewer bytes continue as if nothing had happened", "[once]") {
   for (const auto type : {compress::ErrorType::bf16, compress::ErrorType::int8}) {
     for (const char* optimizer : {"onebit-adam", "onebit-lamb", "zeroone-adam", "ef-sgd", "ef21"}) {
       RunConfig config = staged_run(optimizer);
@@ -91,7 +91,7 @@ TEST_CASE("checkpoint: errors of another type than the run's are refused by name
       Catch::Matchers::Contains("it has no optimizer/worker_error: the run that wrote it had other options"));
 }
 
-TEST_CASE("checkpoint: runs with running statistics, dropout and sparse rows of the log continue as well") {
+TEST_CASE("checkpoint: runs with running statistics, dropout and sparse rows of the log continue as well", "[once]") {
   const Folder folder;
   RunConfig network = staged_run("onebit-adam");
   network.model = {.name = "resnet20", .layers = {}, .norm = "batch"};

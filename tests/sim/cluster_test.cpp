@@ -109,12 +109,12 @@ TEST_CASE("cluster: an mlp has the same bits for any number of threads and any g
   check_same_bits(mlp_config());
 }
 
-TEST_CASE("cluster: an ngram has the same bits for any number of threads and any grouping") {
+TEST_CASE("cluster: an ngram has the same bits for any number of threads and any grouping", "[once]") {
   const Folder folder;
   check_same_bits(ngram_config(folder));
 }
 
-TEST_CASE("cluster: products of fewer bits have the same bits for any number of threads and any grouping") {
+TEST_CASE("cluster: products of fewer bits have the same bits for any number of threads and any grouping", "[once]") {
   for (const device::Precision precision : {device::Precision::tf32, device::Precision::bf16}) {
     RunConfig config = mlp_config();
     config.model.precision = precision;
@@ -255,7 +255,7 @@ TEST_CASE("cluster: cadences of the log are kept, and the last step is always in
   CHECK(log.traffic().size() == 9);
 }
 
-TEST_CASE("cluster: errors that are kept in fewer bytes are the same bits whatever computes them") {
+TEST_CASE("cluster: errors that are kept in fewer bytes are the same bits whatever computes them", "[once]") {
   using compress::ErrorType;
   RunConfig config = mlp_config();
   config.model.layers = {9, 61, 3};

@@ -219,7 +219,7 @@ TEST_CASE("clicks: the teacher's quality and the click rate are as planned, what
   }
 }
 
-TEST_CASE("clicks: most of the teacher's knowledge is about ids") {
+TEST_CASE("clicks: most of the teacher's knowledge is about ids", "[once]") {
   const auto source = make_data(clicks(20000));
   const Batch batch = all_of(*source);
   Batch mixed = batch;

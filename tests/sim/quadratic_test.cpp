@@ -232,7 +232,7 @@ TEST_CASE("quadratic: descent with step 1 / L contracts by 1 - mu / L") {
   }
 }
 
-TEST_CASE("quadratic: the same bits for any threads, devices and grouping") {
+TEST_CASE("quadratic: the same bits for any threads, devices and grouping", "[once]") {
   RunConfig config = quadratic_run(5000);
   config.model.noise = 2;
   config.model.heterogeneity = 1;
