@@ -157,6 +157,10 @@ figures() {
 # levels, largest elements.
 part_kernels() {
   local -a options=()
+  if [[ "$kind" == emulated && "$part" != kernels ]]; then
+    row "not run" "large copies, as in the part kernels, take too long on an emulated GPU to be repeated"
+    return 0
+  fi
   if [[ "$part" != kernels ]]; then options=(--codec "${part#kernels-}" --rounds 3); fi
   if [[ "$kind" == emulated ]]; then options+=(--elements 20000 --rounds 1); fi
   figures "${on_gpu[@]}" bin/onebit bench kernels "${options[@]}" --devices cuda --json
@@ -212,7 +216,13 @@ part_same() {
     same-runs) model=(--model mlp --data synthetic) length=(--steps 100 --workers 64 --freeze fixed:20) ;;
     *bert*) model+=(--model.dropout 0.1) ;;
   esac
-  if [[ "$kind" == emulated ]]; then length=(--steps 4 --workers 2 --freeze fixed:2); fi
+  if [[ "$kind" == emulated ]]; then
+    length=(--steps 4 --workers 2 --freeze fixed:2 --batch 1 --eval.every 4 --eval.examples 1)
+    case "$part" in
+      *mlp | same-runs) model=(--model mlp --model.layers "16,8,10" --data synthetic --data.features 16) ;;
+      *bert*) model+=(--model.context 8) ;;
+    esac
+  fi
   for turn in 1 2; do
     attempt "$part" "${on_gpu[@]}" bin/onebit run "${model[@]}" "${length[@]}" --optimizer onebit-adam --devices cuda \
       --graphs "$graphs" -o "$work/same.h5" --overwrite --weights-out "$work/weights-$turn.h5" || status=$?

@@ -58,10 +58,15 @@ void silence() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
+/// Equal contents make equal files, whenever they are written.
+void leave_out_times(const Id& creation, const Where& where) {
+  check(H5Pset_obj_track_times(check(creation.get(), where), false), where);
+}
+
 Object create_dataset(const Object& file, std::string_view name, hid_t type, const Id& space, const Id& creation) {
   const Where where = inside(file, name);
   check(space.get(), where);
-  check(creation.get(), where);
+  leave_out_times(creation, where);
   const hid_t id =
       H5Dcreate2(file.id.get(), std::string(name).c_str(), type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT);
   return {Id(check(id, where), H5Dclose), where, file.contents};
@@ -148,6 +153,7 @@ Object create_file(const std::string& path, const std::string& kind, Index user_
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
   const Id creation(check(H5Pcreate(H5P_FILE_CREATE), where), H5Pclose);
   check(H5Pset_userblock(creation.get(), static_cast<hsize_t>(user_block)), where);
+  leave_out_times(creation, where);
   if (space == Space::paged) {
     check(H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_PAGE, false, 1), where);
     check(H5Pset_file_space_page_size(creation.get(), page_bytes), where);
@@ -219,7 +225,9 @@ void close_file(Object& file) {
 
 Object create_group(const Object& file, std::string_view name) {
   const Where where = inside(file, name);
-  const hid_t id = H5Gcreate2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const Id creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  leave_out_times(creation, where);
+  const hid_t id = H5Gcreate2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT);
   return {Id(check(id, where), H5Gclose), where, file.contents};
 }
 

@@ -2,7 +2,9 @@
 
 #include "sim/run/weights_file.hpp"
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "device/base/error.hpp"
 #include "sim/cluster/virtual_cluster.hpp"
@@ -36,6 +38,15 @@ TEST_CASE("weights: a file gives back what was written, and is replaced whole") 
   CHECK(read_weights(path, kTensors) == kWeights);
   CHECK(std::signbit(read_weights(path, kTensors).back()));
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("weights: equal weights make equal files, whenever they are written", "[once]") {
+  const Folder folder;
+  const std::string first = folder / "first.h5", second = folder / "second.h5";
+  write_weights(first, kTensors, kWeights);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // HDF5 would note seconds
+  write_weights(second, kTensors, kWeights);
+  CHECK(read_file(first) == read_file(second));
 }
 
 TEST_CASE("weights: another model's are refused by the first difference") {
