@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -129,8 +130,10 @@ Json to_json(const std::vector<TraceCheck>& checks) {
   return Json::array(items);
 }
 
+/// Whether a file is a card by its name, or by its first character: a trace is an HDF5 file.
 bool is_card(const std::string& path) {
-  return std::filesystem::path(path).extension() == ".json";
+  if (std::filesystem::path(path).extension() == ".json") return true;
+  return std::filesystem::is_regular_file(path) && std::ifstream(path).peek() == '{';
 }
 
 int verify(const StudyInput& options) {

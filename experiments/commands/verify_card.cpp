@@ -78,6 +78,20 @@ Json json_of(const std::vector<Change>& changes) {
   return Json::array(items);
 }
 
+/// Returns what the card names and does not hold, a line each: runs that cannot be repeated, logs that were left out.
+std::vector<std::string> gaps_of(const Card& card) {
+  std::vector<std::string> lines;
+  for (const CardRun& run : card.runs) {
+    if (!run.not_repeated.empty()) lines.push_back("not repeated: " + run.log + ": " + run.not_repeated);
+  }
+  for (const std::string& line : card.left_out) lines.push_back("left out of the card: " + line);
+  return lines;
+}
+
+Json texts_json(const std::vector<std::string>& texts) {
+  return Json::array(std::vector<Json>(texts.begin(), texts.end()));
+}
+
 /// Returns the settings that the command line gives, without those of the command's default preset.
 Settings given(const RunSettings& run) {
   return {run.settings.begin() + static_cast<std::ptrdiff_t>(run.from_preset), run.settings.end()};
@@ -96,18 +110,18 @@ std::vector<ExpectedRun> expected_runs(const Card& card) {
 int verify_card(const StudyInput& options) {
   check_options(options);
   const Card card = read_card(options.arguments.front());
-  for (const CardRun& run : card.runs) {
-    if (!run.not_repeated.empty()) warn("not repeated: " + run.log + ": " + run.not_repeated);
-  }
+  for (const std::string& line : gaps_of(card)) warn(line);
   const std::optional<TemporaryFolder> folder =
       options.out.empty() ? std::make_optional<TemporaryFolder>("onebit-verify") : std::nullopt;
   const ArmResults results = repeat(card, given(options.run), folder ? folder->path() : options.out,
                                     training_of(options, options.output, options.progress));
   if (!results.complete) {
-    std::cerr << "onebit: stopped before all runs of the card were done, so there is no verdict\n";
+    say(std::string("stopped before all runs of the card were done, so there is no verdict") +
+        (folder ? "" : "; --overwrite starts again"));
     return kExitStopped;
   }
-  const std::vector<ArmAgreement> arms = agreements(expected_runs(card), results.arms);
+  const std::vector<ExpectedRun> expected = expected_runs(card);
+  const std::vector<ArmAgreement> arms = agreements(expected, results.arms);
   const VerdictCheck verdicts = check_verdicts(card, results.arms);
   const bool agrees = agree(arms) && verdicts.changes.empty();
   if (options.json) {
@@ -115,13 +129,15 @@ int verify_card(const StudyInput& options) {
                                {"arms", to_json(arms)},
                                {"changed_verdicts", json_of(verdicts.changes)},
                                {"verdicts_not_checked", verdicts.left_out},
+                               {"not_repeated", texts_json(gaps_of(card))},
                                {"agrees", Json::boolean(agrees)}})
                      .text()
               << "\n";
   } else {
     print(arms, "card", std::cout);
     print(verdicts, card.verdicts.size(), std::cout);
-    std::cout << sentence_of(agrees, arms) << "\n";
+    std::cout << expected.size() << " of " << card.runs.size() << " runs were repeated; " << sentence_of(agrees, arms)
+              << "\n";
   }
   return agrees ? kExitDone : kExitFailed;
 }

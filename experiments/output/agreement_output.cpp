@@ -45,9 +45,12 @@ bool agree(const std::vector<ArmAgreement>& arms) {
 
 std::string sentence_of(bool agrees, const std::vector<ArmAgreement>& arms) {
   if (!agrees) return "this build on this machine does not give the recorded numbers";
+  const std::string gives = "this build on this machine gives the recorded numbers, ";
   const bool same = std::ranges::all_of(arms, [](const auto& arm) { return arm.agreement == Agreement::same; });
-  return std::string("this build on this machine gives the recorded numbers, ") +
-         (same ? "bit for bit" : "except for rounding");
+  if (same) return gives + "bit for bit";
+  const auto worst = std::ranges::max_element(arms, {}, &ArmAgreement::largest);
+  return gives + "except for differences that rounding may explain: final losses differ by at most " +
+         percent_text(worst->largest);
 }
 
 }  // namespace onebit::experiments

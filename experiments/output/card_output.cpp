@@ -188,7 +188,7 @@ Json to_json(const Card& card, const std::string& written_by) {
 std::string markdown_of(const CardSubject& subject, const std::string& title, const std::string& file) {
   const Card& card = subject.card;
   std::string text = "# " + printable(title) + "\n\nTo repeat the runs and check these results:\n\n" +
-                     code("onebit verify " + shell_word(file));
+                     code("onebit verify " + shell_word(file.starts_with("-") ? "./" + file : file));
   text += "\n## Results\n\n" + results_of(subject.arms);
   text += "\n## Verdicts\n\n" + verdicts_of(card);
   text += "\n## One run of each arm\n\n" + commands_of(subject.arms);

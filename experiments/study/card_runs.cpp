@@ -14,18 +14,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether somebody who repeats a run may have another value: it decides no result, or says where something is. The
-/// hash of the data tells whether they are the same.
+/// Whether an option says where something is. The hash of the data tells whether they are the same.
+bool is_place(const std::string& option) {
+  static const std::set<std::string> places = {"data.path", "data.test", "data.vocabulary", "model.command",
+                                               "model.init"};
+  return places.contains(option);
+}
+
+/// Whether somebody who repeats a run may have another value.
 bool may_change(const std::string& option) {
-  static const std::set<std::string> places = {"data.path", "data.test", "model.command"};
-  return places.contains(option) || !sim::decides_results(option);
+  return is_place(option) || !sim::decides_results(option);
 }
 
 void check_changes(const Settings& changes) {
   for (const auto& [option, value] : changes) {
     if (may_change(option)) continue;
     throw ConfigError("the card fixes this option", option + " " + value,
-                      "those that decide no result can be given, such as devices, threads and data.path");
+                      "devices, threads, memory and the places of files can be given, such as data.path");
   }
 }
 
@@ -40,7 +45,9 @@ sim::RunConfig config_of(const CardRun& run, const Settings& changes) {
     throw ConfigError("this version of the program lacks an option of the run, or gives it another meaning", run.log,
                       "the card was written by the program's version " + run.header.program_version);
   }
-  settings->insert(settings->end(), changes.begin(), changes.end());
+  for (const auto& change : changes) {
+    if (!is_place(change.first) || is_named(*settings, change.first)) settings->push_back(change);
+  }
   sim::RunConfig config = make_config(*settings);
   config.seed = run.header.seed;
   if (!config.model.command.empty() && !is_named(changes, "model.command")) {
@@ -104,6 +111,8 @@ ArmResults repeat(const Card& card, const Settings& changes, const std::string& 
   check_changes(changes);
   sim::DataCache data;
   const std::vector<Task> tasks = tasks_of(card, changes, folder, data);
+  if (tasks.empty())
+    throw ConfigError("no run can be repeated", card.runs.front().log + ": " + card.runs.front().not_repeated);
   for (const Task& task : tasks) files::check_output(task.path, training.output.overwrite);
   make_folder(folder);
   training.watcher.on_start();

@@ -118,7 +118,9 @@ class ArmCheck {
     const analysis::Summary& run = now.summary;
     differs(other_run(expected, run));
     const bool other_curve = !expected.curve.empty() && expected.curve != curve_of(now.evaluations);
-    if (other_curve || moved_freeze(expected, run) || !same_bits(expected.final_loss, run.final_loss)) same_ = false;
+    const bool other_counts =
+        expected.steps != run.steps || expected.freeze_step != run.freeze_step || !same_bits(expected.bytes, run.bytes);
+    if (other_curve || other_counts || !same_bits(expected.final_loss, run.final_loss)) same_ = false;
     if (std::isnan(expected.final_loss) && std::isnan(run.final_loss)) return;
     before_.push_back(expected.final_loss);
     now_.push_back(run.final_loss);

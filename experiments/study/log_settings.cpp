@@ -86,6 +86,11 @@ FromLog unpacked(const std::string& text) {
 
 std::optional<Settings> settings_of(const sim::LogHeader& header) {
   if (analysis::is_replay(header)) return {};
+  const std::vector<std::string> names = names_in_order();
+  const auto is_unknown = [&](const auto& option) {
+    return std::ranges::find(names, option.first) == names.end() && sim::decides_results(option.first);
+  };
+  if (std::ranges::any_of(header.config, is_unknown)) return {};
   const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
   Settings settings;
   const auto differs = [&](const std::string& name) {
@@ -93,7 +98,6 @@ std::optional<Settings> settings_of(const sim::LogHeader& header) {
     return value != there.end() && run_option(name).get(make_config(settings)) != value->second;
   };
   try {
-    const std::vector<std::string> names = names_in_order();
     for (const std::string& name : names) {
       if (differs(name)) settings.emplace_back(name, there.at(name));
     }

@@ -98,7 +98,7 @@ TEST_CASE("card: other losses, curves and verdicts are told apart", "[once]") {
     carded.change("\"curve_hash\": \"....", "\"curve_hash\": \"0000");
     const Outcome close = carded.verify();
     CHECK(close.status == 0);
-    CHECK_THAT(close.out, Contains("except for rounding"));
+    CHECK_THAT(close.out, Contains("rounding may explain: final losses differ by at most 0%"));
   }
   SECTION("other losses") {
     const std::string before = "\"final_loss\": ";
@@ -143,7 +143,19 @@ TEST_CASE("card: what cannot be checked is refused", "[once]") {
     carded.change("\"steps\": 6", "\"steps\": \"six\"");
     refused(carded.verify(), "six");
   }
-  SECTION("an option that this program lacks") {
+  SECTION("an option that this program does not know") {
+    carded.change("\"options\": \\{", "\"options\": {\"optimizer.trick\": \"5\",");
+    refused(carded.verify(), "lacks an option of the run");
+  }
+  SECTION("no run that can be repeated") {
+    const std::string json =
+        std::regex_replace(card_files().json, std::regex("\"not_repeated\": \"\""), "\"not_repeated\": \"lost\"");
+    write_file(carded.folder / "card.json", json);
+    const Outcome none = carded.verify();
+    CHECK(none.status == 2);
+    CHECK_THAT(none.err, Contains("no run can be repeated (adam-1.h5: lost)"));
+  }
+  SECTION("a model that this program lacks") {
     carded.change("\"model\": \"mlp\"", "\"model\": \"mlp2\"");
     refused(carded.verify(), "lacks an option of the run");
   }
@@ -198,6 +210,23 @@ TEST_CASE("card: the branches of a validation are repeated from their first step
   const Outcome verified = run_onebit(folder, {"verify", "card.json"});
   CAPTURE(verified.err);
   CHECK_THAT(verified.out, Contains("bit for bit"));
+}
+
+TEST_CASE("card: a diverged run is the same if it diverges at the recorded step, and a card needs no suffix",
+          "[once]") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, joined({"run", "--optimizer", "sgd", "--lr", "1e30", "-o", "bad.h5"}, kTiny));
+  CAPTURE(run.err);
+  CHECK(run.status == 1);
+  succeed(run_onebit(folder, {"card", "bad.h5", "-o", "card.json"}));
+  const Outcome same = run_onebit(folder, {"verify", "card.json"});
+  succeed(same);
+  CHECK_THAT(same.out, Contains("1 of 1 runs were repeated") && Contains("bit for bit"));
+  write_file(folder / "card",
+             std::regex_replace(read_file(folder / "card.json"), std::regex("\"steps\": [0-9]+"), "\"steps\": 999"));
+  const Outcome other = run_onebit(folder, {"verify", "card"});
+  succeed(other);
+  CHECK_THAT(other.out, !Contains("bit for bit"));
 }
 
 TEST_CASE("card: indented JSON has the same values") {
