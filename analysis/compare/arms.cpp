@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 // Options that decide the rows of a log, or that its header records elsewhere, but that do not affect training.
 constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log.workers-every", "log.tensors-every",
                                           "probe.every", "probe.curvature", "probe.moved",       "eval.every",
-                                          "data.path",   "data.test",       "data.read"};
+                                          "data.path",   "data.test"};
 
 bool is_table(const std::string& path) {
   const std::string format = sim::format_of(path);
