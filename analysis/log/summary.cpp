@@ -134,7 +134,7 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
 bool decides_gradients(const std::string& option) {
   const bool of_problem = option == "model" || option.starts_with("model.") || option == "data" ||
                           option.starts_with("data.") || option == "batch" || option == "accumulation";
-  const bool of_place = option == "data.path" || option == "data.test" || option == "data.read";
+  const bool of_place = option == "data.path" || option == "data.test";
   return of_problem && !of_place && sim::decides_results(option);
 }
 

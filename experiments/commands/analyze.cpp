@@ -119,10 +119,6 @@ void print_lines(const std::string& title, const std::vector<std::string>& lines
   for (const std::string& line : lines) print_paragraph(std::cout, "  " + line);
 }
 
-Json array_of(const std::vector<std::string>& lines) {
-  return Json::array(std::vector<Json>(lines.begin(), lines.end()));
-}
-
 int compare_logs(const Options& options) {
   if (!options.lags.empty() || !options.judging.thresholds.empty())
     throw ConfigError("these options apply only to a single log", "lags, thresholds",
@@ -141,7 +137,7 @@ int compare_logs(const Options& options) {
   const analysis::Comparison comparison = analysis::compare(arms, request, *model);
   if (options.json) {
     const Json json =
-        to_json(comparison).with("findings", array_of(problems)).with("left_out", array_of(logs.left_out));
+        to_json(comparison).with("findings", Json::texts(problems)).with("left_out", Json::texts(logs.left_out));
     std::cout << json.text() << "\n";
     return kExitDone;
   }
@@ -166,7 +162,7 @@ int validate(const Options& options) {
   if (options.json) {
     const Json json =
         to_json(validation).with("reference", reference).with("complete", Json::boolean(complete && problem.empty()));
-    std::cout << json.with("pictures", array_of(pictures)).text() << "\n";
+    std::cout << json.with("pictures", Json::texts(pictures)).text() << "\n";
   } else {
     print_validation(validation, reference, std::cout);
     print_pictures(pictures, std::cout);
@@ -198,7 +194,7 @@ int fit_logs(const Options& options) {
   if (!options.out.empty()) pictures = draw_fits(fits, options.fit, options.out);
   if (options.json) {
     const Json json = Json::object(
-        {{"fits", to_json(fits)}, {"left_out", array_of(logs.left_out)}, {"pictures", array_of(pictures)}});
+        {{"fits", to_json(fits)}, {"left_out", Json::texts(logs.left_out)}, {"pictures", Json::texts(pictures)}});
     std::cout << json.text() << "\n";
     return kExitDone;
   }

@@ -39,7 +39,7 @@ std::vector<Option<Options>> rows() {
 
 /// Returns the number of workers; 0 if it was not given, because its default is meant for runs.
 Index given_workers(const Options& options) {
-  const bool given = std::ranges::count(options.run.settings, "workers", &Settings::value_type::first) > 0;
+  const bool given = has_option(options.run.settings, "workers");
   return given ? make_config(options.run.settings).workers : 0;
 }
 
@@ -137,8 +137,7 @@ class Use {
 
   void check_ranking() const {
     not_with("--optimizers", {"goal", "target", "sweep.bandwidth", "sweep.nodes", "collective", "calibrate"});
-    if (std::ranges::count(options_.run.settings, "optimizer", &Settings::value_type::first) > 0)
-      refuse("optimizer", "it cannot be combined with --optimizers");
+    if (has_option(options_.run.settings, "optimizer")) refuse("optimizer", "it cannot be combined with --optimizers");
     if (!options_.arguments.empty())
       throw ConfigError("unexpected argument", options_.arguments.front(), "--optimizers takes no log");
   }

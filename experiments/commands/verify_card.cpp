@@ -88,10 +88,6 @@ std::vector<std::string> gaps_of(const Card& card) {
   return lines;
 }
 
-Json texts_json(const std::vector<std::string>& texts) {
-  return Json::array(std::vector<Json>(texts.begin(), texts.end()));
-}
-
 /// Returns the settings that the command line gives, without those of the command's default preset.
 Settings given(const RunSettings& run) {
   return {run.settings.begin() + static_cast<std::ptrdiff_t>(run.from_preset), run.settings.end()};
@@ -129,7 +125,7 @@ int verify_card(const StudyInput& options) {
                                {"arms", to_json(arms)},
                                {"changed_verdicts", json_of(verdicts.changes)},
                                {"verdicts_not_checked", verdicts.left_out},
-                               {"not_repeated", texts_json(gaps_of(card))},
+                               {"not_repeated", Json::texts(gaps_of(card))},
                                {"agrees", Json::boolean(agrees)}})
                      .text()
               << "\n";

@@ -100,6 +100,10 @@ sim::RunConfig make_config(const Settings& settings) {
   return config;
 }
 
+bool has_option(const Settings& settings, const std::string& name) {
+  return std::ranges::count(settings, name, &Settings::value_type::first) > 0;
+}
+
 Settings values_of(const sim::RunConfig& config) {
   Settings values;
   for (const RunOption& option : run_options()) values.emplace_back(option.name, option.get(config));

@@ -49,6 +49,9 @@ std::string long_name(const std::string& name);
 /// values, and options that the chosen model, data source or optimizer does not use.
 sim::RunConfig make_config(const Settings& settings);
 
+/// Whether settings give an option a value.
+bool has_option(const Settings& settings, const std::string& name);
+
 /// Returns every option with its value.
 Settings values_of(const sim::RunConfig& config);
 

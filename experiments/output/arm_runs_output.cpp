@@ -225,7 +225,7 @@ Json to_json(const std::vector<Arm>& arms, const PricedArms& priced, const std::
   return Json::object({{"runs", Json::array(runs)},
                        {"seconds", Json::object(seconds)},
                        {"computing", computing_json(priced.computing)},
-                       {"pictures", Json::array(std::vector<Json>(pictures.begin(), pictures.end()))}});
+                       {"pictures", Json::texts(pictures)}});
 }
 
 }  // namespace onebit::experiments

@@ -42,10 +42,6 @@ Json json_of(const Values& values) {
   return Json::object(members);
 }
 
-Json json_of(const std::vector<std::string>& texts) {
-  return Json::array(std::vector<Json>(texts.begin(), texts.end()));
-}
-
 Json json_of(const CardRun& run, const Values& options) {
   const sim::LogHeader& header = run.header;
   return Json::object({{"log", run.log},
@@ -180,7 +176,7 @@ Json to_json(const Card& card, const std::string& written_by) {
                        {"criteria", Json::object({{"baseline", card.baseline}, {"margin", card.margin}})},
                        {"verdicts", json_of(card.verdicts)},
                        {"no_verdicts", card.no_verdicts},
-                       {"left_out", json_of(card.left_out)},
+                       {"left_out", Json::texts(card.left_out)},
                        {"options", json_of(of_all)},
                        {"arms", Json::array(arms)}});
 }

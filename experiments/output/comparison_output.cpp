@@ -15,10 +15,6 @@ namespace {
 
 using analysis::ArmFigures;
 
-Json texts_json(const std::vector<std::string>& texts) {
-  return Json::array(std::vector<Json>(texts.begin(), texts.end()));
-}
-
 Json rates_json(const analysis::Rates& rates) {
   return Json::array(std::vector<Json>(rates.tried.begin(), rates.tried.end()));
 }
@@ -33,7 +29,7 @@ Json arm_json(const ArmFigures& arm) {
                        {"diverged", arm.diverged},
                        {"failed", arm.failed},
                        {"unfinished", arm.unfinished},
-                       {"unfinished_runs", texts_json(arm.unfinished_runs)},
+                       {"unfinished_runs", Json::texts(arm.unfinished_runs)},
                        {"final_loss", interval_json(arm.final_loss)},
                        {"best_loss", interval_json(arm.best_loss)},
                        {"accuracy", interval_json(arm.accuracy)},
@@ -72,7 +68,7 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
                                   {"seeds_needed", needed_json(verdict)},
                                   {"p", verdict.difference.p},
                                   {"sentence", verdict.sentence},
-                                  {"warnings", texts_json(verdict.warnings)}}));
+                                  {"warnings", Json::texts(verdict.warnings)}}));
   }
   return Json::array(items);
 }
@@ -226,7 +222,7 @@ Json to_json(const analysis::Comparison& comparison) {
                        {"arms", Json::array(arms)},
                        {"verdicts", verdicts_json(comparison.verdicts)},
                        {"other_rates", verdicts_json(comparison.other_rates)},
-                       {"notes", texts_json(comparison.notes)}});
+                       {"notes", Json::texts(comparison.notes)}});
 }
 
 }  // namespace onebit::experiments

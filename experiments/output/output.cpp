@@ -124,6 +124,10 @@ Json Json::object(const std::vector<std::pair<std::string, Json>>& members) {
   return json;
 }
 
+Json Json::texts(const std::vector<std::string>& items) {
+  return array(std::vector<Json>(items.begin(), items.end()));
+}
+
 Json Json::array(const std::vector<Json>& items) {
   Json json;
   for (const Json& item : items) json.text_ += (json.text_.empty() ? "" : ", ") + item.text();

@@ -46,6 +46,7 @@ class Json {
  public:
   static Json object(const std::vector<std::pair<std::string, Json>>& members);
   static Json array(const std::vector<Json>& items);
+  static Json texts(const std::vector<std::string>& items);
   static Json boolean(bool value);
   /// Returns a number with that many significant digits; null where it is not finite.
   static Json rounded(double value, int digits);

@@ -101,9 +101,8 @@ Json seconds_json(const std::vector<analysis::ClusterSeconds>& times) {
 Json computing_json(const std::vector<analysis::ComputingGroup>& groups) {
   std::vector<Json> items;
   for (const analysis::ComputingGroup& group : groups) {
-    items.push_back(Json::object({{"step_seconds", group.seconds},
-                                  {"runs", group.runs},
-                                  {"arms", Json::array(std::vector<Json>(group.arms.begin(), group.arms.end()))}}));
+    items.push_back(
+        Json::object({{"step_seconds", group.seconds}, {"runs", group.runs}, {"arms", Json::texts(group.arms)}}));
   }
   return Json::array(items);
 }

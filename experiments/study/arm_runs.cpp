@@ -28,12 +28,6 @@ Index parameters_of(const sim::PreparedRun& run) {
   return sim::make_model(counting, run.config.model, *run.resources.data)->parameters();
 }
 
-/// Returns the name of a run for the watcher: "adam seed 1, run 2 of 6". before: runs of the study before this one.
-std::string watched_name(const Arm& arm, std::uint32_t seed, Index before, Index all) {
-  const std::string name = arm.name + " seed " + std::to_string(seed);
-  return all == 1 ? name : name + ", run " + std::to_string(before + 1) + " of " + std::to_string(all);
-}
-
 /// Trains arm `a`. Returns false if a signal stopped it.
 bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, Index examples, sim::DataCache& data,
              analysis::Arm& result) {
@@ -44,12 +38,12 @@ bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, In
     const ResumeDecision decision = resume_decision(study.training.output, config, path);
     config = continued(config, decision);
     if (config.eval.examples == 0) config.eval.examples = examples;
-    const sim::RunResult run = decision.done
-                                   ? completed(path, config)
-                                   : run_and_log(sim::prepare(config, data), path, decision.existing, study.training,
-                                                 watched_name(arm, config.seed, static_cast<Index>(a) * study.seeds + s,
-                                                              std::ssize(arms) * study.seeds))
-                                         .result;
+    const sim::RunResult run =
+        decision.done ? completed(path, config)
+                      : run_and_log(sim::prepare(config, data), path, decision.existing, study.training,
+                                    watched_name(arm.name, config.seed, static_cast<Index>(a) * study.seeds + s,
+                                                 std::ssize(arms) * study.seeds))
+                            .result;
     result.runs.push_back(analysis::load_run(sim::LogReader(path)));
     if (run.status == sim::RunStatus::stopped) return false;
   }
@@ -82,6 +76,11 @@ Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices&
   }
   warn_of_idle_options(study, given_runs(study.run, arms));
   return begun.value_or(examples);
+}
+
+std::string watched_name(const std::string& arm, std::uint32_t seed, Index before, Index all) {
+  const std::string name = arm + " seed " + std::to_string(seed);
+  return all == 1 ? name : name + ", run " + std::to_string(before + 1) + " of " + std::to_string(all);
 }
 
 ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index examples, sim::DataCache& data) {

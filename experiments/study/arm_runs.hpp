@@ -17,6 +17,9 @@ namespace onebit::experiments {
 /// data: keeps what the arms read, for run_arms.
 Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices, sim::DataCache& data);
 
+/// Returns the name of a run for the watcher: "adam seed 1, run 2 of 6". before: runs of the command before this one.
+std::string watched_name(const std::string& arm, std::uint32_t seed, Index before, Index all);
+
 struct ArmResults {
   std::vector<analysis::Arm> arms;
   bool complete = true;  ///< false: a signal asked to stop, and the last run is incomplete

@@ -23,7 +23,6 @@ struct CardRun {
 
 struct CardVerdict {
   std::string arm, baseline, judgement, sentence;
-  friend bool operator==(const CardVerdict&, const CardVerdict&) = default;
 };
 
 struct Card {

@@ -34,10 +34,6 @@ void check_changes(const Settings& changes) {
   }
 }
 
-bool is_named(const Settings& settings, const std::string& option) {
-  return std::ranges::count(settings, option, &Settings::value_type::first) > 0;
-}
-
 /// Returns the configuration of a run.
 sim::RunConfig config_of(const CardRun& run, const Settings& changes) {
   std::optional<Settings> settings = settings_of(run.header);
@@ -46,11 +42,11 @@ sim::RunConfig config_of(const CardRun& run, const Settings& changes) {
                       "the card was written by the program's version " + run.header.program_version);
   }
   for (const auto& change : changes) {
-    if (!is_place(change.first) || is_named(*settings, change.first)) settings->push_back(change);
+    if (!is_place(change.first) || has_option(*settings, change.first)) settings->push_back(change);
   }
   sim::RunConfig config = make_config(*settings);
   config.seed = run.header.seed;
-  if (!config.model.command.empty() && !is_named(changes, "model.command")) {
+  if (!config.model.command.empty() && !has_option(changes, "model.command")) {
     throw ConfigError("the run starts a program", run.log + ": " + config.model.command,
                       "read it, and allow it with --model.command '...'");
   }
@@ -119,8 +115,7 @@ ArmResults repeat(const Card& card, const Settings& changes, const std::string& 
   const auto existing = training.output.overwrite ? sim::Existing::replace : sim::Existing::refuse;
   ArmResults results;
   for (const Task& task : tasks) {
-    const std::string name = task.arm + " seed " + std::to_string(task.config.seed) + ", run " +
-                             std::to_string(&task - tasks.data() + 1) + " of " + std::to_string(tasks.size());
+    const std::string name = watched_name(task.arm, task.config.seed, &task - tasks.data(), std::ssize(tasks));
     const TrainedRun run = run_and_log(sim::prepare(task.config, data), task.path, existing, training, name);
     results.complete = run.result.status != sim::RunStatus::stopped;
     if (!results.complete) break;

@@ -24,10 +24,6 @@ std::vector<std::string> names_in_order() {
   return names;
 }
 
-bool is_named(const Settings& settings, const std::string& name) {
-  return std::ranges::count(settings, name, &Settings::value_type::first) > 0;
-}
-
 /// Returns the options after --resume.allow in the text of an event; "" if they are not in it.
 std::string allowed_in(const std::string& text) {
   static constexpr std::string_view option = " --resume.allow";
@@ -52,7 +48,7 @@ void require_last_options(const sim::LogReader& log, const Settings& given) {
     }
     for (const std::string& typed : split(allowed, ',')) {
       const std::string name = typed == "bits" ? typed : long_name(typed);
-      if (name == "bits" || is_named(given, name)) continue;
+      if (name == "bits" || has_option(given, name)) continue;
       throw ConfigError("the run was continued with another " + name + ", which the log's header does not hold",
                         log.path(), "give --" + name + " and --resume.allow " + allowed);
     }
@@ -141,7 +137,7 @@ FromLog taken_from_log(const std::string& log, const Settings& given, bool weigh
   FromLog from_log;
   for (const auto& setting : all.value_or(Settings())) {
     const bool is_evaluation = setting.first == "eval.every" || setting.first == "eval.examples";
-    if (!is_evaluation && !is_named(given, setting.first)) from_log.settings.push_back(setting);
+    if (!is_evaluation && !has_option(given, setting.first)) from_log.settings.push_back(setting);
   }
   const bool over = reader.status() == sim::RunStatus::finished || reader.status() == sim::RunStatus::diverged;
   if (!over && !weights_given) from_log.weights_out = weights_out_of(reader.header());

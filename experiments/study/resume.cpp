@@ -73,8 +73,7 @@ bool can_differ(const std::string& option) {
 std::string hint_for(const std::vector<Difference>& list, const OutputPolicy& policy, const sim::LogReader& log) {
   std::vector<std::string> meant;
   for (const Difference& difference : list) {
-    const bool given =
-        !policy.given || std::ranges::count(*policy.given, difference.option, &Settings::value_type::first) > 0;
+    const bool given = !policy.given || has_option(*policy.given, difference.option);
     if (given && can_differ(difference.option)) meant.push_back(difference.option);
   }
   const std::string allow = "--resume.allow " + join(meant, ",");

@@ -173,7 +173,7 @@ TEST_CASE("card: what cannot be checked is refused", "[once]") {
     refused(carded.verify(), "the run starts a program");
     CHECK_FALSE(std::filesystem::exists(carded.folder / "bad"));
   }
-  SECTION("names of logs that lead carded.folder") {
+  SECTION("names of logs that lead elsewhere") {
     carded.change("\"log\": \"adam-1.h5\"", "\"log\": \"../../adam-2.h5\"");
     succeed(carded.verify({"-o", "kept"}));
     CHECK(std::filesystem::exists(carded.folder / "kept/again-adam-2.h5"));
