@@ -128,7 +128,7 @@ std::string reason_of(const Run& run) {
   if (outcome_of(run) == Outcome::finished) return "";
   if (run.summary.status == sim::RunStatus::finished) return "diverged: the loss of its last evaluation is not finite";
   if (run.summary.status == sim::RunStatus::running) return "not finished: still running, or killed";
-  const std::string status(sim::run_status_names[static_cast<std::size_t>(run.summary.status)]);
+  const std::string status = sim::name_of(run.summary.status);
   return run.summary.reason.empty() ? status : status + ": " + run.summary.reason;
 }
 

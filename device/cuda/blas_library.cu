@@ -1,5 +1,7 @@
 #include "device/cuda/blas_library.hpp"
 
+#include <filesystem>
+
 #include "device/base/error.hpp"
 
 namespace onebit::device::cuda {
@@ -19,10 +21,12 @@ BlasLibrary open_blas_library(int driver, const std::string& folder, const OpenL
   for (const int major : kMajors) {
     if (!supports(driver, major)) continue;
     const std::string name = "libcublas.so." + std::to_string(major);
-    std::string why, unused;
+    const std::string path = folder + "/" + name;
+    std::string why, why_in_folder;
     if (void* handle = open(name, why)) return {handle, name};
-    if (void* handle = open(folder + "/" + name, unused)) return {handle, name};
+    if (void* handle = open(path, why_in_folder)) return {handle, name};
     reasons += (reasons.empty() ? "" : "; ") + why;
+    if (std::filesystem::exists(path)) reasons += "; " + why_in_folder;
   }
   throw Error("cannot load cuBLAS", reasons, "add its folder to LD_LIBRARY_PATH");
 }

@@ -48,7 +48,7 @@ const char* hint(cudaError_t status) {
 
 [[noreturn]] void fail(cudaError_t status, const std::string& call, const std::string& kernel) {
   cudaGetLastError();  // clears the error, so that a later launch is not blamed
-  if (status == cudaErrorMemoryAllocation) throw std::bad_alloc();
+  if (lacks_memory(status)) throw std::bad_alloc();
   throw DeviceError("CUDA call failed: " + call + ": " + cudaGetErrorString(status),
                     current_gpu() + (kernel.empty() ? "" : ", " + kernel), hint(status));
 }
@@ -72,14 +72,14 @@ void check(cudaError_t status, const char* call) {
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   const cudaError_t inner = reason_inside_blas();
-  if (status == CUBLAS_STATUS_ALLOC_FAILED || inner == cudaErrorMemoryAllocation) throw std::bad_alloc();
+  if (lacks_memory(status) || lacks_memory(inner)) throw std::bad_alloc();
   std::string reason = blas().status_string(status);
   if (inner != cudaSuccess) reason += std::string(": ") + cudaGetErrorString(inner);
   const char* advice = inner != cudaSuccess ? hint(inner) : graphs_in_use > 0 ? kNoGraphs : "";
   throw DeviceError("cuBLAS call failed: " + std::string(call) + ": " + reason, current_gpu(), advice);
 }
 
-void check_launch(cudaError_t status, const std::type_info& kernel) {
+void check(cudaError_t status, const std::type_info& kernel) {
   if (status != cudaSuccess) fail(status, "launch", readable_type(kernel));
 }
 

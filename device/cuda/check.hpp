@@ -13,8 +13,16 @@ namespace onebit::device::cuda {
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 
-/// Throws like check() if a launch failed; the error names the kernel.
-void check_launch(cudaError_t status, const std::type_info& kernel);
+/// Throws the same if the launch of a kernel failed; the error names the kernel.
+void check(cudaError_t status, const std::type_info& kernel);
+
+/// Whether a call failed because there was not enough memory.
+inline bool lacks_memory(cudaError_t status) {
+  return status == cudaErrorMemoryAllocation;
+}
+inline bool lacks_memory(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_ALLOC_FAILED;
+}
 
 /// While one exists, launches are recorded or can be replayed, and errors name the option that turns this off.
 class GraphsInUse {

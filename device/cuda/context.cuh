@@ -53,13 +53,14 @@ struct Context {
   /// memory there.
   void make_current() const;
 
-  /// Makes a call that needs memory. If there is too little, waits for the stream, returns the memory that the pool and
-  /// finished graphs hold but nothing uses, and calls once more; while launches are recorded, that is not allowed.
-  /// Throws like check(), with the name of the call.
-  template <class Call>
-  void with_memory(const char* name, const Call& call) const {
-    cudaError_t status = call();
-    if (status == cudaErrorMemoryAllocation && !recording_) {
+  /// Makes a call of CUDA or cuBLAS that may need memory; the first launch of a kernel does, to load its code. If there
+  /// is too little, waits for the stream, returns the memory that the pool and finished graphs hold but nothing uses,
+  /// and calls once more; while launches are recorded, that is not allowed. Throws like check(), with the name of the
+  /// call or the kernel's type.
+  template <class Name, class Call>
+  void with_memory(const Name& name, const Call& call) const {
+    auto status = call();
+    if (lacks_memory(status) && !recording_) {
       ignore(status);
       return_unused_memory();
       status = call();

@@ -99,20 +99,23 @@ struct Product {
 
   /// Products whose matrices lie in line.
   void in_line(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
-    check(
-        blas().gemm_strided(queue.context().blas(), op_b, op_a, shape.n, shape.m, shape.k, &one, b.data, CUDA_R_32F,
-                            b.leading, stride(b, batch), a.data, CUDA_R_32F, a.leading, stride(a, batch), &keep, c.data,
-                            CUDA_R_32F, c.leading, stride(c, batch), batch.count(), compute, CUBLAS_GEMM_DEFAULT),
-        "cublasGemmStridedBatchedEx");
+    const cublasHandle_t handle = queue.context().blas();
+    queue.context().with_memory("cublasGemmStridedBatchedEx", [&] {
+      return blas().gemm_strided(handle, op_b, op_a, shape.n, shape.m, shape.k, &one, b.data, CUDA_R_32F, b.leading,
+                                 stride(b, batch), a.data, CUDA_R_32F, a.leading, stride(a, batch), &keep, c.data,
+                                 CUDA_R_32F, c.leading, stride(c, batch), batch.count(), compute, CUBLAS_GEMM_DEFAULT);
+    });
   }
 
   /// Products whose matrices lie anywhere.
   void scattered(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
     const StartsKernel at = find_starts(queue, a, b, c, batch);
-    check(blas().gemm_scattered(queue.context().blas(), op_b, op_a, shape.n, shape.m, shape.k, &one, at.b_starts,
-                                CUDA_R_32F, b.leading, at.a_starts, CUDA_R_32F, a.leading, &keep, at.c_starts,
-                                CUDA_R_32F, c.leading, batch.count(), compute, CUBLAS_GEMM_DEFAULT),
-          "cublasGemmBatchedEx");
+    const cublasHandle_t handle = queue.context().blas();
+    queue.context().with_memory("cublasGemmBatchedEx", [&] {
+      return blas().gemm_scattered(handle, op_b, op_a, shape.n, shape.m, shape.k, &one, at.b_starts, CUDA_R_32F,
+                                   b.leading, at.a_starts, CUDA_R_32F, a.leading, &keep, at.c_starts, CUDA_R_32F,
+                                   c.leading, batch.count(), compute, CUBLAS_GEMM_DEFAULT);
+    });
   }
 
   /// Scattered products in as many batches as the smaller level has, each of which lies in line.

@@ -22,7 +22,8 @@ inline dim3 row_blocks(Index rows, Index chunks) {
   return {blocks(chunks), blocks(rows)};
 }
 
-/// Returns the number of blocks of `threads` threads that run at the same time if the GPU does nothing else.
+/// Returns the number of blocks of `threads` threads that run at the same time if the GPU does nothing else, at least
+/// 1: where CUDA says 0, the launch fails with its reason.
 template <class... Parameters>
 Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index threads) {
   queue.context().make_current();
@@ -31,7 +32,7 @@ Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index t
         "cudaDeviceGetAttribute");
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), 0),
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  return Index{processors} * Index{blocks};
+  return std::max<Index>(1, Index{processors} * Index{blocks});
 }
 
 /// Starts kernel(arguments...) on the queue's stream. `what` names it in errors.
@@ -40,7 +41,8 @@ void launch(const Queue& queue, dim3 grid, dim3 block, const std::type_info& wha
             std::type_identity_t<Parameters>... arguments) {
   queue.context().make_current();
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  check_launch(cudaLaunchKernel(kernel, grid, block, addresses, 0, queue.context().stream()), what);
+  const Context& context = queue.context();
+  context.with_memory(what, [&] { return cudaLaunchKernel(kernel, grid, block, addresses, 0, context.stream()); });
 }
 
 /// Starts a kernel whose blocks wait for each other. Returns false if the GPU does not run that many at once: under
@@ -50,13 +52,16 @@ bool launch_together(const Queue& queue, dim3 grid, dim3 block, const std::type_
                      void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
   queue.context().make_current();
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  const cudaError_t status = cudaLaunchCooperativeKernel(kernel, grid, block, addresses, 0, queue.context().stream());
-  if (status == cudaErrorCooperativeLaunchTooLarge) {
+  const Context& context = queue.context();
+  bool fits = true;
+  context.with_memory(what, [&] {
+    const cudaError_t status = cudaLaunchCooperativeKernel(kernel, grid, block, addresses, 0, context.stream());
+    fits = status != cudaErrorCooperativeLaunchTooLarge;
+    if (fits) return status;
     ignore(status);
-    return false;
-  }
-  check_launch(status, what);
-  return true;
+    return cudaSuccess;
+  });
+  return fits;
 }
 
 }  // namespace onebit::device::cuda::detail

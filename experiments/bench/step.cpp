@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "device/math/fill.hpp"
 #include "device/math/gemm.hpp"
 #include "device/memory/copy.hpp"
@@ -20,17 +23,17 @@ sim::RunConfig big_batch(sim::RunConfig config) {
 }
 
 /// Runs a matrix product large enough for the device's best rate, and a copy between two buffers larger than its
-/// caches.
+/// caches, unless `elements` limits the operands.
 class LimitProbe {
  public:
-  explicit LimitProbe(const Device& device)
+  LimitProbe(const Device& device, Index elements)
       : device_(device),
-        size_(device.is_gpu() ? 4096 : 512),
+        size_(elements > 0 ? std::min(best_size(device), side_of(elements)) : best_size(device)),
         a_(device::random_floats(device, size_ * size_, 1)),
         b_(device::random_floats(device, size_ * size_, 2)),
         c_(device, size_ * size_),
-        source_(device::random_floats(device, kCopyElements, 3)),
-        target_(device, kCopyElements) {}
+        source_(device::random_floats(device, elements > 0 ? elements : kCopyElements, 3)),
+        target_(device, source_.size()) {}
 
   void multiply() {
     for (Index i = 0; i < kProducts; ++i) {
@@ -42,13 +45,18 @@ class LimitProbe {
 
   double flops() const { return 2.0 * static_cast<double>(kProducts * size_ * size_ * size_); }
 
-  static constexpr Index kProducts = 4;  ///< products per measurement; the first finds its operands outside the caches
-  static constexpr Index kCopyElements = 64 * 1000 * 1000;
-  static constexpr double kBytes = 2.0 * sizeof(float) * kCopyElements;
+  double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(source_.size()); }
 
  private:
+  static constexpr Index kProducts = 4;  ///< products per measurement; the first finds its operands outside the caches
+  static constexpr Index kCopyElements = 64 * 1000 * 1000;
+
+  /// Small enough for a processor's caches, large on a GPU.
+  static Index best_size(const Device& device) { return device.is_gpu() ? 4096 : 512; }
+  static Index side_of(Index elements) { return static_cast<Index>(std::sqrt(static_cast<double>(elements))); }
+
   const Device& device_;
-  Index size_;  ///< size of products: small enough for a processor's caches, large on a GPU
+  Index size_;  ///< rows and columns of the products' matrices
   Buffer<float> a_, b_, c_, source_, target_;
 };
 
@@ -92,7 +100,7 @@ double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes
 
 }  // namespace
 
-StepBench bench_step(const sim::RunConfig& config, Index rounds) {
+StepBench bench_step(const sim::RunConfig& config, Index elements, Index rounds) {
   const auto cluster = steady_cluster(config, rounds), plain = steady_cluster(big_batch(config), rounds);
   // The limits are those of all devices together. The probe runs on a CPU with all threads, or on one of the GPUs.
   const Device device = device::parse_devices(big_batch(config).device, config.threads).front();
@@ -100,7 +108,7 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   StepBench bench;
   bench.rounds = rounds;
   const Device products = device.with_precision(config.model.precision);
-  LimitProbe probe(products);
+  LimitProbe probe(products, elements);
   std::vector<sim::StepOutcome> outcomes;
   LogProbe log(*cluster, outcomes);
   std::vector<Candidate> candidates = {{"big batch", [&] { plain->advance(); }},
@@ -116,7 +124,7 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
     bench.parts.emplace_back(kTables.name, bench.tables);
   }
   bench.big_batch = median(seconds[0]);
-  bench.limits = {gpus * LimitProbe::kBytes / median(seconds[2]), gpus * probe.flops() / median(seconds[1])};
+  bench.limits = {gpus * probe.bytes() / median(seconds[2]), gpus * probe.flops() / median(seconds[1])};
   bench.step = median(seconds[3]);
   bench.log = LogProbe::parts({seconds.begin() + 4, seconds.end()}, config.log, bench.step);
   add_floor(*cluster, config, bench);

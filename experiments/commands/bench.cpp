@@ -25,7 +25,7 @@ constexpr const char* kMeasurements = "kernels|step|scaling|price|mpi";
 
 struct Options : CommandInput {
   std::string out;
-  Index elements = 0;        ///< elements of the largest operand; 0: larger than the caches
+  Index elements = 0;        ///< elements of the largest operand; 0: sizes that suit the device
   Index rounds = 0;          ///< measured rounds; 0: the measurement's default
   std::vector<Index> sweep;  ///< numbers of workers; empty: the default
   Index global_batch = 0;    ///< examples per step over all workers; 0: kGlobalBatch
@@ -35,10 +35,9 @@ struct Options : CommandInput {
 std::vector<Option<Options>> rows() {
   constexpr Index most = std::numeric_limits<Index>::max();
   return {out_row<Options>("bench mpi: file for the table", "standard output"),
-          between<Options>(
-              "elements",
-              "bench kernels: elements of the largest operand; 0: four times the last-level cache, at least 256 MB", 0,
-              most, ONEBIT_PLACE(elements)),
+          between<Options>("elements",
+                           "bench kernels and step: elements of the largest operand; 0: sizes that suit the device", 0,
+                           most, ONEBIT_PLACE(elements)),
           between<Options>("rounds", "measured rounds; 0: 5 for kernels, 15 for price, 30 for the others", 0, 100000,
                            ONEBIT_PLACE(rounds)),
           integers<Options>(
@@ -170,7 +169,7 @@ Json to_json(const sim::RunConfig& config, const StepBench& bench) {
 }
 
 int bench_step_command(const Options& options, const sim::RunConfig& config) {
-  const StepBench bench = bench_step(config, options.rounds > 0 ? options.rounds : kStepRounds);
+  const StepBench bench = bench_step(config, options.elements, options.rounds > 0 ? options.rounds : kStepRounds);
   if (options.json) {
     std::cout << to_json(config, bench).text() << "\n";
   } else {
@@ -279,7 +278,7 @@ void refuse_unused(const Options& options, const std::string& what) {
     if (given && what != owner)
       throw ConfigError("option of another measurement", "--" + option, "only bench " + owner + " takes it");
   };
-  only_for("kernels", "elements", options.elements > 0);
+  only_for(what == "step" ? "step" : "kernels", "elements", options.elements > 0);
   only_for("scaling", "global-batch", options.global_batch > 0);
   only_for("scaling", "sweep", !options.sweep.empty());
 }

@@ -23,7 +23,7 @@ using analysis::Run;
 using analysis::Summary;
 
 std::string status_name(const Summary& run) {
-  return std::string(sim::run_status_names[static_cast<std::size_t>(run.status)]);
+  return sim::name_of(run.status);
 }
 
 std::string freeze_text(const Summary& run) {

@@ -61,7 +61,7 @@ void print_start(const sim::PreparedRun& run, std::ostream& out) {
 }
 
 void print_answer(const analysis::Summary& summary, std::ostream& out) {
-  const std::string status(sim::run_status_names[static_cast<std::size_t>(summary.status)]);
+  const std::string status = sim::name_of(summary.status);
   const bool ended = summary.status == sim::RunStatus::finished;
   const std::string steps = std::to_string(summary.steps) + (summary.steps == 1 ? " step" : " steps");
   const std::string state = ended ? "" : status + ": ";

@@ -20,7 +20,7 @@ std::vector<std::pair<std::string, double>> known_constants(const analysis::Summ
 }
 
 std::string status_of(const analysis::Summary& s) {
-  return std::string(sim::run_status_names[static_cast<std::size_t>(s.status)]);
+  return sim::name_of(s.status);
 }
 
 Json constants_json(const analysis::Summary& s) {

@@ -209,8 +209,7 @@ void write_csv(const Report& report, std::ostream& out) {
   for (const Arm& arm : report.arms) {
     for (const Run& run : arm.runs) {
       const std::string start = csv_text(arm.name) + "," + std::to_string(run.summary.seed) + "," +
-                                csv_text(run.summary.path) + "," +
-                                std::string(sim::run_status_names[static_cast<std::size_t>(run.summary.status)]) + ",";
+                                csv_text(run.summary.path) + "," + sim::name_of(run.summary.status) + ",";
       for (const sim::EvaluationRow& row : run.evaluations) {
         out << start << row.step << "," << row.samples << "," << csv_number(row.bytes) << "," << csv_number(row.loss)
             << "," << csv_number(row.accuracy) << "," << csv_number(row.auc) << "\n";

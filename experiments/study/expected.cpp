@@ -73,7 +73,7 @@ bool moved_freeze(const ExpectedRun& expected, const analysis::Summary& run) {
 /// a matter of chance and is not compared.
 std::string other_run(const ExpectedRun& expected, const analysis::Summary& run) {
   const std::string seed = "seed " + std::to_string(run.seed) + ": ";
-  const std::string status(sim::run_status_names[static_cast<std::size_t>(run.status)]);
+  const std::string status = sim::name_of(run.status);
   const auto counted = [&](const std::string& what, Index before, Index now) {
     return seed + what + " " + std::to_string(now) + ", expected " + std::to_string(before);
   };
@@ -194,7 +194,7 @@ ExpectedRun expected_of(const std::string& arm, const analysis::Run& run) {
   const analysis::Summary& summary = run.summary;
   return {.arm = arm,
           .seed = summary.seed,
-          .status = std::string(sim::run_status_names[static_cast<std::size_t>(summary.status)]),
+          .status = sim::name_of(summary.status),
           .steps = summary.steps,
           .freeze_step = summary.freeze_step,
           .final_loss = summary.final_loss,

@@ -51,6 +51,10 @@ struct LogHeader {
 
 enum class RunStatus { running, finished, stopped, diverged, failed };
 inline constexpr std::string_view run_status_names[] = {"running", "finished", "stopped", "diverged", "failed"};
+/// Returns the name of a status, as it stands in logs and tables.
+inline std::string name_of(RunStatus status) {
+  return std::string(run_status_names[static_cast<std::size_t>(status)]);
+}
 /// Replaces the status if the writer finds at the end that the file does not hold what it wrote.
 inline constexpr std::string_view damaged_status = "damaged";
 

@@ -195,7 +195,7 @@ struct LogWriter::File {
     return text;
   }
 
-  static std::string padded(RunStatus status) { return padded(run_status_names[static_cast<std::size_t>(status)]); }
+  static std::string padded(RunStatus status) { return padded(name_of(status)); }
 
   void start_status() {
     h5::write(tables->status, h5::text_type(status_bytes).get(), padded(RunStatus::running).data());

@@ -9,6 +9,7 @@
 #include "device/base/error.hpp"
 #include "device/cuda/blas.hpp"
 #include "device/cuda/blas_library.hpp"
+#include "tests/folder.hpp"
 #endif
 
 using namespace onebit;
@@ -66,5 +67,16 @@ TEST_CASE("cuBLAS is of the newest major version that the machine has and the dr
   CHECK_THROWS_WITH(Machine{}.chosen(13000),
                     "cannot load cuBLAS (libcublas.so.13: no such file; libcublas.so.12: no such file); add its folder "
                     "to LD_LIBRARY_PATH");
+}
+
+TEST_CASE("a cuBLAS that is there but cannot be opened is named with the reason") {
+  const Folder toolkit;
+  toolkit.write("libcublas.so.12", "cut off");
+  const auto open = [](const std::string& path, std::string& why) -> void* {
+    why = path.starts_with('/') ? "file too short" : "no such file";
+    return nullptr;
+  };
+  CHECK_THROWS_WITH(device::cuda::open_blas_library(13000, toolkit.path(), open),
+                    Catch::Contains("(no such file; no such file; file too short)"));
 }
 #endif

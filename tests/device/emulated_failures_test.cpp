@@ -25,6 +25,7 @@ struct Restore {
     emulator::fail(kGpu, cudaSuccess);
     emulator::set_memory(kGpu, std::size_t{1} << 30);
     emulator::keep_unused(kGpu, 0, 0);
+    emulator::need_memory_to_start(kGpu, 0);
     emulator::set_blocks_together();
   }
 };
@@ -87,6 +88,28 @@ TEST_CASE("an allocation waits for memory that is being freed, and gets what the
   CHECK_NOTHROW(Buffer<float>(device, 200));
   device.synchronize();
   CHECK_THROWS_AS(Buffer<float>(device, 300), std::bad_alloc);
+}
+
+TEST_CASE("a kernel or a product that lacks memory to start gets what the pool keeps") {
+  const Restore after;
+  const Device device = Device::cuda(kGpu);
+  auto matrix = on(device, std::vector<float>{1, 2, 3, 4});
+  auto visits = on(device, std::vector<int>{0, 0, 0});
+  const auto visit = [&] { for_each(device, 3, VisitKernel{visits.data()}); };
+  const std::vector<double> expected = results_of_large_items(device);
+  const auto keep_most = [] { emulator::keep_unused(kGpu, 50 << 20, 0); };
+  emulator::set_memory(kGpu, 64 << 20);
+  emulator::need_memory_to_start(kGpu, 30 << 20);
+  keep_most();
+  visit();
+  keep_most();
+  multiply(device, matrix);
+  keep_most();
+  CHECK(results_of_large_items(device) == expected);
+  CHECK(visits.to_host() == std::vector<int>{1, 1, 1});
+  emulator::need_memory_to_start(kGpu, 64 << 20);
+  CHECK_THROWS_AS(multiply(device, matrix), std::bad_alloc);
+  CHECK_THROWS_AS(visit(), std::bad_alloc);
 }
 
 TEST_CASE("memory that lacks while launches are recorded is std::bad_alloc, and the device works on") {

@@ -79,7 +79,7 @@ bool aligned(const void* address, std::uintptr_t bytes) {
 cublasStatus_t status_of(cudaError_t error) {
   if (error == cudaSuccess) return CUBLAS_STATUS_SUCCESS;
   cudaGetLastError();
-  return CUBLAS_STATUS_EXECUTION_FAILED;
+  return error == cudaErrorMemoryAllocation ? CUBLAS_STATUS_ALLOC_FAILED : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 /// The matrices of a product whose addresses are in the GPU's memory.

@@ -85,6 +85,12 @@ void keep_unused(int ordinal, std::size_t in_pool, std::size_t by_graphs) {
   pool.kept_by_graphs = by_graphs;
 }
 
+void need_memory_to_start(int ordinal, std::size_t bytes) {
+  Pool& pool = pool_of(ordinal);
+  const std::lock_guard lock(pool.mutex);
+  pool.code = bytes;
+}
+
 Index allocations() {
   return allocated;
 }

@@ -21,6 +21,7 @@ struct Pool {
   std::size_t total = std::size_t{1} << 30, used = 0, peak = 0;
   std::size_t recorded = 0, recorded_peak = 0;  ///< bytes that graphs hold, and the most that they have held
   std::size_t kept = 0, kept_by_graphs = 0;     ///< unused bytes that can be trimmed
+  std::size_t code = 0;                         ///< free bytes without which no kernel starts
   std::size_t freed_last = 0;  ///< bytes still counted as used until the next allocation, because CUDA may count late
   std::atomic<cudaError_t> fault = cudaSuccess;
   device::debug::GuardedMemory pages;

@@ -26,6 +26,13 @@ bool is_launchable(dim3 grid, dim3 block) {
          within(block.y, 1024) && within(block.z, 64) && block.x * block.y * block.z <= 1024;
 }
 
+/// Whether a kernel can start (need_memory_to_start()).
+bool has_room_for_code(int ordinal) {
+  Pool& pool = pool_of(ordinal);
+  const std::lock_guard lock(pool.mutex);
+  return pool.code <= pool.free();
+}
+
 /// Makes the host wait for the first `count` pieces of the stream's work.
 cudaError_t wait_for(Stream& stream, std::uint64_t count) {
   if (stream.finish(count)) ++drained;
@@ -60,12 +67,14 @@ cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy
 }
 
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
+  if (!has_room_for_code(stream->gpu())) return report(cudaErrorMemoryAllocation);
   return add(stream, std::move(work));
 }
 
 cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> kernel, bool together) {
   if (stream->gpu() != current) return report(cudaErrorInvalidResourceHandle);
   if (!is_launchable(grid, block)) return report(cudaErrorInvalidConfiguration);
+  if (!has_room_for_code(stream->gpu())) return report(cudaErrorMemoryAllocation);
   if (together && std::uint64_t{grid.x} * grid.y * grid.z > most_together) {
     return report(cudaErrorCooperativeLaunchTooLarge);
   }

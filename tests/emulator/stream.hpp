@@ -8,7 +8,7 @@
 
 namespace onebit::emulator {
 
-/// Appends work to the stream. It is done when something waits for the stream.
+/// Appends the work of a library, such as a product, to the stream. It is done when something waits for the stream.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
 
 /// Sets the size of a GPU's memory.
@@ -37,6 +37,9 @@ void fail(cudaStream_t stream, cudaError_t reason);
 
 /// Makes the GPU's pool, and its graphs that are gone, keep that much unused memory until it is trimmed.
 void keep_unused(int ordinal, std::size_t in_pool, std::size_t by_graphs);
+
+/// Lets kernels and products of this GPU start only while so much memory is free, as if each had to load its code.
+void need_memory_to_start(int ordinal, std::size_t bytes);
 
 /// Sets how many blocks of a cooperative launch GPUs run at once, whatever they say about the occupancy. Under
 /// compute-sanitizer a GPU may run fewer than it says.

@@ -65,8 +65,9 @@ std::string checked(const Arguments& arguments, const std::string& what) {
 }
 
 Arguments small_step(const std::string& optimizer, const std::string& devices) {
-  return {"bench",   "step", "--model",     "mlp",     "--model.layers", "6,5,3", "--workers", "8",
-          "--batch", "2",    "--optimizer", optimizer, "--devices",      devices, "--rounds",  "3"};
+  return {"bench",       "step",    "--model",    "mlp",   "--model.layers", "6,5,3",
+          "--workers",   "8",       "--elements", "4000",  "--batch",        "2",
+          "--optimizer", optimizer, "--devices",  devices, "--rounds",       "3"};
 }
 
 }  // namespace
@@ -103,11 +104,10 @@ TEST_CASE("bench: a step by parts beside its floor and a big-batch step", "[once
 }
 
 TEST_CASE("bench: the bytes of touched rows are part of the floor", "[once]") {
-  const Outcome run = run_onebit(
-      Folder(),
-      {"bench",       "step", "--model",   "dlrm-nano", "--data.rows",    "3,4", "--data.examples",    "200",
-       "--batch",     "16",   "--workers", "2",         "--tables.width", "4",   "--tables.optimizer", "adagrad",
-       "--optimizer", "sgd",  "--rounds",  "1",         "--json"});
+  const Arguments arguments = {"bench",       "step", "--model",  "dlrm-nano", "--workers",  "2",    "--batch", "16",
+                               "--optimizer", "sgd",  "--rounds", "1",         "--elements", "4000", "--json"};
+  const Outcome run = run_onebit(Folder(), joined(arguments, {"--data.rows", "3,4", "--data.examples", "200",
+                                                              "--tables.width", "4", "--tables.optimizer", "adagrad"}));
   REQUIRE(run.status == 0);
   // 32 examples touch all 7 rows. Each is read twice and written once, its gradient written and read: 5 x 4 numbers;
   // Adagrad's sum is read and written.
@@ -156,7 +156,7 @@ TEST_CASE("bench: what cannot be measured is refused in one line") {
   refused({"bench", "scaling", "--global-batch", "-1"}, "global-batch");
   refused({"bench", "scaling", "--workers", "4"}, "--sweep and --global-batch");
   refused({"bench", "kernels", "--rounds", "-1"}, "rounds");
-  refused({"bench", "step", "--elements", "5"}, "bench kernels");
+  refused({"bench", "scaling", "--elements", "5"}, "bench kernels");
   refused({"bench", "step", "--global-batch", "64"}, "bench scaling");
   refused({"bench", "kernels", "--elements", "-5"}, "elements");
   refused({"bench", "step", "--devices", "cpu:9", "--workers", "8"}, "at most 2 devices");
