@@ -26,20 +26,6 @@ bool is_table(const std::string& path) {
   return !format.empty() && format != sim::log_format;
 }
 
-std::vector<std::string> logs_in(const std::string& folder) {
-  std::vector<std::string> logs;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string path = entry->path().string();
-    if (path.ends_with(".h5") && !is_table(path)) logs.push_back(path);
-  }
-  if (error) throw ConfigError("cannot read folder: " + error.message(), folder, "check its name and permissions");
-  if (logs.empty())
-    throw ConfigError("no run logs in this folder", folder, "a log is a file *.h5, as 'onebit run' writes it");
-  std::ranges::sort(logs);
-  return logs;
-}
-
 /// Returns an error's message with the file's path, which errors from lower layers may lack.
 std::string line_of(const Error& error, const std::string& path) {
   const std::string text = error.what();
@@ -102,13 +88,28 @@ void name_by_options(std::vector<Arm>& arms) {
 
 }  // namespace
 
+std::vector<std::string> logs_in(const std::string& folder) {
+  std::vector<std::string> logs;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string path = entry->path().string();
+    if (path.ends_with(".h5") && !is_table(path)) logs.push_back(path);
+  }
+  if (error) throw ConfigError("cannot read folder: " + error.message(), folder, "check its name and permissions");
+  std::ranges::sort(logs);
+  return logs;
+}
+
 std::vector<std::string> log_paths(std::span<const std::string> paths) {
   std::vector<std::string> files;
   std::set<fs::path> seen;
   for (const std::string& path : paths) {
     std::error_code error;
     const bool folder = fs::is_directory(path, error);
-    for (const std::string& file : folder ? logs_in(path) : std::vector{path}) {
+    const std::vector<std::string> found = folder ? logs_in(path) : std::vector{path};
+    if (found.empty())
+      throw ConfigError("no run logs in this folder", path, "a log is a file *.h5, as 'onebit run' writes it");
+    for (const std::string& file : found) {
       const fs::path place = fs::weakly_canonical(file, error);
       if (seen.insert(error ? fs::path(file) : place).second) files.push_back(file);
     }

@@ -35,8 +35,12 @@ struct LogSet {
   std::vector<std::string> left_out;  ///< one line per file: damaged, empty, too short, or a duplicate
 };
 
-/// Returns every file once, in order. A folder stands for the *.h5 files directly in it, by name, except this program's
-/// tables (a sweep's index). Throws ConfigError for a folder without a log.
+/// Returns the paths of the *.h5 files directly in a folder, by name, except this program's tables (a sweep's index).
+/// Throws ConfigError if the folder cannot be read.
+std::vector<std::string> logs_in(const std::string& folder);
+
+/// Returns every file once, in order. A folder stands for the logs_in() it. Throws ConfigError for a folder without a
+/// log.
 std::vector<std::string> log_paths(std::span<const std::string> paths);
 
 /// Reads a whole log, however short. Throws what the reader and exchanges_of throw.

@@ -154,7 +154,7 @@ std::string rates_clause(const Arm& baseline, const Arm& arm, const Verdict& ver
   if (known && here.tried == there.tried) {
     const std::size_t tried = here.tried.size();
     if (names_rate(arm.name, arm.options) && names_rate(baseline.name, baseline.options))
-      return tried < 2 ? "" : "; learning rates of the same " + std::to_string(tried) + " tried";
+      return tried < 2 ? "" : "; each tried the same " + std::to_string(tried) + " learning rates";
     if (tried < 2) return "; learning rate " + shortest(here.rate) + " for both, the only one tried";
     return "; learning rate " + shortest(here.rate) + " against " + shortest(there.rate) + ", of the same " +
            std::to_string(tried) + " tried";

@@ -29,10 +29,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// Number of edits between a word and a candidate; 1 if the candidate begins with the word, or ends with it after a
-/// dot.
+/// dot or a dash.
 std::size_t distance(std::string_view word, std::string_view candidate) {
   if (candidate.size() > word.size()) {
-    const bool is_end = candidate.ends_with(word) && candidate[candidate.size() - word.size() - 1] == '.';
+    const char before = candidate[candidate.size() - word.size() - 1];
+    const bool is_end = candidate.ends_with(word) && (before == '.' || before == '-');
     if (is_end || (word.size() >= 3 && candidate.starts_with(word))) return 1;
   }
   return edit_distance(word, candidate);
@@ -41,11 +42,11 @@ std::size_t distance(std::string_view word, std::string_view candidate) {
 }  // namespace
 
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  std::vector<std::pair<std::size_t, std::string_view>> sorted;
-  for (const std::string_view candidate : candidates) sorted.emplace_back(distance(word, candidate), candidate);
-  std::ranges::stable_sort(sorted, {}, &std::pair<std::size_t, std::string_view>::first);
+  std::vector<std::pair<std::pair<std::size_t, std::size_t>, std::string_view>> sorted;  // distance and length, name
+  for (const std::string_view name : candidates) sorted.push_back({{distance(word, name), name.size()}, name});
+  std::ranges::stable_sort(sorted, {}, [](const auto& entry) { return entry.first; });
   std::vector<std::string> names;
-  for (const auto& [edits, name] : sorted) names.emplace_back(name);
+  for (const auto& [order, name] : sorted) names.emplace_back(name);
   return names;
 }
 

@@ -36,13 +36,22 @@ void print(const Entries& entries, std::ostream& out) {
   }
 }
 
-std::string with_default(const std::string& text, const OwnOption& option) {
-  return option.value.empty() ? text : text + " [" + option.value + "]";
+std::string with_default(const std::string& text, const std::string& value) {
+  return value.empty() ? text : text + " [" + value + "]";
 }
 
 /// Returns the first clause of an option's help; the rest is in the full help.
 std::string first_clause(const OwnOption& option) {
   return option.help.substr(0, option.help.find(';'));
+}
+
+/// Returns what the default stands for if the help says so in a clause such as "; 0: one per core", else the default.
+std::string default_in_words(const OwnOption& option) {
+  const std::string clause = "; " + option.value + ": ";
+  const std::size_t at = option.value.empty() ? std::string::npos : option.help.find(clause);
+  if (at == std::string::npos) return option.value;
+  const std::size_t begin = at + clause.size();
+  return option.help.substr(begin, option.help.find(';', begin) - begin);
 }
 
 void print_title(const Command& command, std::ostream& out) {
@@ -76,7 +85,7 @@ std::string short_help(const Command& command) {
   Entries entries;
   for (const std::string& name : command.help.common) {
     const OwnOption* option = find_option(options, name);
-    entries.emplace_back(typed_name(*option), with_default(first_clause(*option), *option));
+    entries.emplace_back(typed_name(*option), with_default(first_clause(*option), default_in_words(*option)));
   }
   print(entries, out);
   out << "\nexamples\n";
@@ -92,7 +101,7 @@ std::string full_help(const Command& command) {
     out << "\n" << group.heading << " [default]\n";
     Entries entries;
     for (const OwnOption& option : group.options)
-      entries.emplace_back(typed_name(option), with_default(option.help, option));
+      entries.emplace_back(typed_name(option), with_default(option.help, option.value));
     print(entries, out);
   }
   return out.str();

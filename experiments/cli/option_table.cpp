@@ -109,7 +109,7 @@ const std::vector<OwnOption>& parser_options() {
   static const std::vector<OwnOption> table = {
       {"config", "INI file with options", ""},
       {.name = "preset",
-       .help = "name of a preset, an INI file with options; see 'onebit list presets'",
+       .help = "name of a preset, see 'onebit list presets'",
        .value = "",
        .words = [] { return names_of(presets()); }},
       {"deepspeed-config",

@@ -126,7 +126,7 @@ PriceConfig price_config_of(const Settings& settings) {
 void refuse_arguments(const CommandInput& input) {
   if (!input.arguments.empty())
     throw ConfigError("unexpected argument", input.arguments.front(),
-                      "this command takes only options, which start with --");
+                      "this command takes only options, which start with --; -o names its output");
 }
 
 int exit_status(sim::RunStatus status) {

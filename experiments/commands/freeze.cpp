@@ -1,3 +1,4 @@
+#include <cmath>
 #include <iostream>
 
 #include "experiments/cli/output_name.hpp"
@@ -26,6 +27,32 @@ std::vector<Option<Options>> rows() {
        judging_rows<Options>()});
 }
 
+/// Returns a command that judges freezes at two and at four times the step that cost too much.
+std::string command_for_later_steps(const Options& options, const FreezeAnswer& found) {
+  std::vector<std::string> steps;
+  for (const Index step : {2 * found.freeze_step, 4 * found.freeze_step}) {
+    if (step < found.steps) steps.push_back(std::to_string(step));
+  }
+  if (steps.empty()) steps = {std::to_string((found.freeze_step + found.steps) / 2)};
+  std::string text = "onebit analyze --validate --freeze-at " + join(steps, ",");
+  const auto add = [&text](const std::string& name, const std::string& value) {
+    if (!value.empty()) text += " --" + name + " " + shell_word(value);
+  };
+  add("preset", options.run.preset);
+  for (std::size_t i = options.run.from_preset; i < options.run.settings.size(); ++i) {
+    add(options.run.settings[i].first, options.run.settings[i].second);
+  }
+  for (const std::string& arm : options.arms.arms) add("arm", arm);
+  add("seeds", std::to_string(options.seeds));
+  add("measure", options.judging.measure);
+  add("reference", options.judging.reference);
+  if (const double target = price_config_of(options.price).target; std::isfinite(target))
+    add("target", shortest(target));
+  if (options.judging.margin) add("margin", shortest(*options.judging.margin));
+  add("out", options.out + "-later");
+  return text;
+}
+
 int answer(const Options& options) {
   if (options.out.empty())
     return answer(with_made_up_name(options, "freeze", "", options.output.resume ? "--resume" : ""));
@@ -39,7 +66,7 @@ int answer(const Options& options) {
   if (options.json) {
     std::cout << to_json(found).text() << "\n";
   } else {
-    print_answer(found, std::cout);
+    print_answer(found, command_for_later_steps(options, found), std::cout);
   }
   return kExitDone;
 }

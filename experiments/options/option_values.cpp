@@ -78,7 +78,10 @@ bool parse_boolean(const std::string& option, const std::string& text) {
 
 double parse_real(const std::string& option, const std::string& text) {
   double value = 0;
-  if (!parse_whole(text, value) || !std::isfinite(value)) malformed(option, text, "a finite number");
+  if (!parse_whole(text, value) || !std::isfinite(value))
+    malformed(option, text,
+              text.find(',') == std::string::npos ? "a finite number"
+                                                  : "one finite number; 'onebit sweep --axis' tries several");
   return value;
 }
 

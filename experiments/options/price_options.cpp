@@ -68,7 +68,7 @@ std::vector<Option<PriceConfig>> pricing_options() {
        },
        [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
       choice<PriceConfig>("step.sharding",
-                          "what each GPU holds only a part of, in dense steps: ZeRO's stages; zero3 is FSDP, zero++ "
+                          "ZeRO's stage, which says what the GPUs share out in dense steps; zero3 is FSDP, zero++ "
                           "the same with quantized exchanges",
                           ONEBIT_PLACE(step.sharding),
                           std::map<std::string, Sharding>{{"none", Sharding::none},
@@ -165,9 +165,9 @@ std::vector<Option<PriceConfig>> task_options() {
           }),
       collective_option(),
       sizes_option(),
-      field<PriceConfig>("target",
-                         "held-out loss to reach: the time, or the number of steps, until a run reaches it is reported",
-                         ONEBIT_PLACE(target)),
+      field<PriceConfig>(
+          "target", "held-out loss to reach; the time, or the number of steps, that a run needs for it is reported",
+          ONEBIT_PLACE(target)),
       list<PriceConfig>("calibrate",
                         "fit a cluster to the measured all-reduces in these files, CSV or logs of nccl-tests, FILE,..",
                         "files", ONEBIT_PLACE(calibrate)),

@@ -43,7 +43,12 @@ std::string ruled_out_text(const FreezeAnswer& answer) {
   }
   std::string text = "with compression, " + join(seeds, ", ") + "; the margin is " + percent_text(margin);
   if (cost.interval.mean > margin || !std::isfinite(cost.interval.mean)) return text;
-  return text.append(", and the mean of ").append(percent_text(cost.interval.mean)).append(" does not make up for it");
+  return text.append(", the mean cost ").append(percent_text(cost.interval.mean));
+}
+
+/// Whether a freeze step was chosen, and judged to cost too much.
+bool costs_too_much(const FreezeAnswer& answer) {
+  return answer.freeze_step > 0 && answer.judged.rows[0].arms[0].together.verdict == FreezeVerdict::costs;
 }
 
 /// Returns the first line: what to do.
@@ -117,11 +122,11 @@ std::string power_text(const FreezeAnswer& answer) {
   const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
   const std::size_t seeds = answer.judged.seeds.size();
   if (answer.freeze_step == 0) return advice_text(answer);
-  if (cost.verdict == FreezeVerdict::costs)
-    return "next: try later steps with 'onebit analyze --validate --freeze-at'" +
-           (answer.floor_is_left ? std::string(", and --arm floor:optimizer.variance-floor=") + optim::kFloorToTry +
-                                       " to see whether small denominators cause the cost"
-                                 : "");
+  if (costs_too_much(answer))
+    return (answer.floor_is_left ? std::string("next: --arm floor:optimizer.variance-floor=") + optim::kFloorToTry +
+                                       " shows whether small denominators cause the cost, and this command tries "
+                                 : std::string("next: this command tries ")) +
+           "later steps:";
   if (!std::isfinite(cost.interval.half_width)) return "precision: one seed gives no interval; next: give more --seeds";
   const std::string text = "precision: " + std::to_string(seeds) + " seeds determine the cost to within ±" +
                            percent_text(cost.interval.half_width) +
@@ -137,7 +142,7 @@ std::string runs_text(const FreezeAnswer& answer) {
 
 }  // namespace
 
-void print_answer(const FreezeAnswer& answer, std::ostream& out) {
+void print_answer(const FreezeAnswer& answer, const std::string& later, std::ostream& out) {
   print_paragraph(out, headline(answer));
   out << "\n";
   print_costs(answer, out);
@@ -152,6 +157,7 @@ void print_answer(const FreezeAnswer& answer, std::ostream& out) {
   }
   after << runs_text(answer) << "\n" << power_text(answer) << "\n";
   print_paragraphs(out, after.str());
+  if (costs_too_much(answer)) out << printable(later) << "\n";
 }
 
 Json to_json(const FreezeAnswer& answer) {

@@ -8,7 +8,8 @@
 
 namespace onebit::experiments {
 
-void print_answer(const FreezeAnswer& answer, std::ostream& out);
+/// Prints the answer. later: a command that tries later steps, printed where the chosen step costs too much.
+void print_answer(const FreezeAnswer& answer, const std::string& later, std::ostream& out);
 Json to_json(const FreezeAnswer& answer);
 
 }  // namespace onebit::experiments

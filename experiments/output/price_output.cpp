@@ -79,9 +79,11 @@ Json schedule_json(const Job& job) {
                        {"stages", Json::array(stages)}});
 }
 
-/// Returns the table of a job's steps on a cluster, a stage per column, dense Adam first.
+/// Returns the table of a job's steps on a cluster, a stage per column: dense Adam, then the last stage, which most
+/// steps are in and which a narrow terminal has to show, then those before it.
 Table steps_table(const ClusterPrice& price, const Job& job) {
   std::vector<StagePrice> columns = price.stages;
+  std::rotate(columns.begin(), columns.end() - 1, columns.end());
   const bool compares = !analysis::is_dense_adam(job);
   if (compares) columns.insert(columns.begin(), price.dense);
   std::vector<std::string> header = {"seconds per step"};

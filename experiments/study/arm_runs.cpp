@@ -55,6 +55,7 @@ bool run_arm(const Study& study, const std::vector<Arm>& arms, std::size_t a, In
 Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices, sim::DataCache& data) {
   Index examples = sim::kMostEvaluated;
   std::optional<Index> begun;  // examples per evaluation of logs that are resumed
+  std::vector<std::string> logs;
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
     if (study.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (study.seeds - 1)) {
@@ -70,11 +71,13 @@ Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices&
       if (fs::exists(path) && !study.training.output.overwrite && !study.training.output.resume) {
         throw ConfigError("output exists", path, "give --overwrite, --resume or another -o DIR");
       }
+      logs.push_back(path);
       const ResumeDecision decision = resume_decision(study.training.output, with_seed(config, s), path);
       if (config.eval.examples == 0 && decision.eval_examples > 0) begun = decision.eval_examples;
     }
   }
   warn_of_idle_options(study, given_runs(study.run, arms));
+  warn_of_other_logs(study, logs);
   return begun.value_or(examples);
 }
 

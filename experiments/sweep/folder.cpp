@@ -2,11 +2,14 @@
 
 #include <filesystem>
 
+#include "analysis/compare/arms.hpp"
 #include "device/base/error.hpp"
 #include "experiments/sweep/files.hpp"
 
 namespace onebit::experiments {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string file_of(const std::string& folder, std::size_t number) {
   const std::string base = folder + "/sweep";
@@ -23,11 +26,16 @@ SweepDefinition read_definition(const std::string& path) {
                     "give --extend to add the points, or another -o DIR");
 }
 
+/// Throws ConfigError for logs where no sweep has begun: commands that read the folder would take them for the sweep's.
+[[noreturn]] void refuse_logs(const std::string& folder, const std::string& log) {
+  throw ConfigError("the folder holds logs that are not of a sweep", log, "give another -o DIR than " + folder);
+}
+
 }  // namespace
 
 SweepOptions resumed(const SweepOptions& given) {
   const std::string stored = file_of(given.out, 1);
-  if (!std::filesystem::exists(stored))
+  if (!fs::exists(stored))
     throw ConfigError("there is no sweep to continue", stored, "check the folder, or give the options of a new sweep");
   const std::string asked = text_of(definition_of(given));
   if (given.extend || asked != text_of(SweepDefinition())) {
@@ -52,7 +60,7 @@ SweepOptions resumed(const SweepOptions& given) {
 
 std::vector<SweepDefinition> definitions_in(const std::string& folder) {
   std::vector<SweepDefinition> definitions;
-  for (std::size_t number = 1; std::filesystem::exists(file_of(folder, number)); ++number) {
+  for (std::size_t number = 1; fs::exists(file_of(folder, number)); ++number) {
     definitions.push_back(read_definition(file_of(folder, number)));
   }
   return definitions;
@@ -63,15 +71,18 @@ std::vector<SweepDefinition> definitions_in(const std::string& folder, const Swe
   const std::string text = text_of(asked);
   std::vector<SweepDefinition> definitions;
   bool known = false;
+  const std::vector<std::string> logs =
+      fs::is_directory(folder) ? analysis::logs_in(folder) : std::vector<std::string>();
   while (true) {
     const std::string path = file_of(folder, definitions.size() + 1);
-    if (std::filesystem::exists(path)) {
+    if (fs::exists(path)) {
       definitions.push_back(read_definition(path));
       known = known || text_of(definitions.back()) == text;
       continue;
     }
     if (known) return definitions;
     if (!definitions.empty() && !extend) refuse(folder, text);
+    if (definitions.empty() && !logs.empty()) refuse_logs(folder, logs.front());
     if (write && !create_file(path, text)) continue;  // another shard was faster
     definitions.push_back(asked);
     return definitions;

@@ -116,7 +116,7 @@ TEST_CASE("verdict: learning rates are stated once") {
   const Arm a = make_arm("adam, lr 0.001", {1, 2}, {{"optimizer.lr", "0.001"}});
   const Arm b = make_arm("onebit, lr 0.01", {1, 3}, {{"optimizer.lr", "0.01"}});
   const Rates low{0.001, {0.001, 0.01}}, high{0.01, {0.001, 0.01}};
-  CHECK_THAT(judge(a, b, low, high).sentence, EndsWith("; learning rates of the same 2 tried"));
+  CHECK_THAT(judge(a, b, low, high).sentence, EndsWith("; each tried the same 2 learning rates"));
   CHECK_THAT(judge(a, a, one, one).sentence, !Contains("learning rate"));
   const Arm tables = make_arm("tables.lr 0.001", {1, 2}, {{"optimizer.lr", "0.001"}, {"tables.lr", "0.001"}});
   CHECK_THAT(judge(tables, tables, one, one).sentence, EndsWith("; learning rate 0.001 for both, the only one tried"));

@@ -18,6 +18,9 @@ TEST_CASE("the nearest name comes first") {
 TEST_CASE("a slip is corrected, another word gets the list") {
   CHECK(suggestion("adm", kNames) == "did you mean adam?");
   CHECK(suggestion("onebit_adam", kNames) == "did you mean onebit-adam?");
+  CHECK(suggestion("h100", std::vector<std::string_view>{"ib100", "aws-h100-p5", "dgx-h100"}) ==
+        "did you mean dgx-h100?");
+  CHECK(suggestion("step", std::vector<std::string_view>{"step.overlap", "steps"}) == "did you mean steps?");
   CHECK(suggestion("nesterov", kNames) == "one of adam, onebit-adam, lamb");
   CHECK(suggestion("adam", std::vector<std::string_view>{}).empty());
 }

@@ -194,8 +194,13 @@ TEST_CASE("compare: --overwrite replaces the runs of before") {
   const Folder folder;
   REQUIRE(run_onebit(folder, two_arms()).status == 0);
   CHECK(run_onebit(folder, two_arms()).status == 2);
-  CHECK(run_onebit(folder, two_arms({"--overwrite", "--steps", "8"})).status == 0);
+  const Outcome again = run_onebit(folder, two_arms({"--overwrite", "--steps", "8"}));
+  CHECK(again.status == 0);
+  CHECK_THAT(again.err, !Contains("other runs"));
   CHECK(sim::LogReader(folder / "out/big-2.h5").committed_rows() == 8);
+  const Outcome fewer = run_onebit(folder, two_arms({"--overwrite", "--seeds", "1"}));
+  CHECK(fewer.status == 0);
+  CHECK_THAT(fewer.err, Contains("out also holds 2 logs of other runs (big-2.h5, "));
 }
 
 TEST_CASE("compare: arms of the command line replace those of a preset") {

@@ -251,6 +251,15 @@ TEST_CASE("sweep: values that a definition could not keep are refused") {
   CHECK_THAT(text_of(definition({"--data.path", "a b"})), Contains("data.path = a b\n"));
 }
 
+TEST_CASE("sweep: a folder with logs that are not of a sweep is refused") {
+  const Folder folder;
+  folder.write("compared/adam-1.h5", "a log");
+  CHECK_THAT(refusal([&] {
+               definitions_in(folder / "compared", definition({"--axis", "seed=1,2"}), false, false);
+             }),
+             Contains("not of a sweep (" + (folder / "compared/adam-1.h5")) && Contains("another -o DIR"));
+}
+
 TEST_CASE("sweep: a folder keeps its definition, others only extend it") {
   const Folder folder;
   const SweepDefinition first = definition({"--axis", "optimizer.lr=0.1,0.2"});
