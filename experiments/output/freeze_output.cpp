@@ -135,6 +135,18 @@ std::string power_text(const FreezeAnswer& answer) {
   return text + "about " + std::to_string(cost.more_seeds) + " more --seeds would decide";
 }
 
+/// Returns a line for each arm whose runs ended exactly as those of the first arm.
+std::string idle_arms_text(const FreezeAnswer& answer) {
+  const std::vector<analysis::CompressedCost>& arms = answer.judged.rows[0].arms;
+  std::string text;
+  for (std::size_t a = 1; a < arms.size(); ++a) {
+    if (arms[a].together.by_seed == arms[0].together.by_seed)
+      text += "the runs of " + answer.judged.arms[a] + " ended exactly as those of " + answer.judged.arms[0] +
+              ": its options changed nothing\n";
+  }
+  return text;
+}
+
 std::string runs_text(const FreezeAnswer& answer) {
   const std::string text = std::to_string(answer.runs) + " runs in " + seconds_text(answer.wall_seconds);
   return answer.verdict_runs == 0 ? text : text + ", " + std::to_string(answer.verdict_runs) + " of them for judging";
@@ -147,6 +159,7 @@ void print_answer(const FreezeAnswer& answer, const std::string& later, std::ost
   out << "\n";
   print_costs(answer, out);
   std::ostringstream after;
+  after << idle_arms_text(answer);
   print_savings(answer, after);
   after << "\n" << measure_text(answer.judged.criterion, answer.reference) << "\n";
   after << "seed " << answer.choosing << " tried freezes (step: cost): " << tried_text(answer) << "\n";

@@ -125,5 +125,10 @@ TEST_CASE("tables: the answer of freeze keeps its verdicts on a narrow terminal,
   CHECK_THAT(text, Contains("\nboth together (compressed)     -2.33% ± 13%  too costly: seed 4 is beyond the\n" +
                             std::string(45, ' ') + "margin\n"));
   CHECK_THAT(text, !Contains("also shows"));
+  CHECK_THAT(text, !Contains("changed nothing"));
+  answer.judged.arms.emplace_back("floor");
+  row.arms.push_back(row.arms.front());
+  CHECK_THAT(on_paper(200, [&](std::ostream& out) { print_answer(answer, "", out); }),
+             Contains("\nthe runs of floor ended exactly as those of compressed: its options changed nothing\n"));
   CHECK_THAT(text, Catch::Matchers::EndsWith("later steps:\nonebit analyze --validate --freeze-at 78,156\n"));
 }
