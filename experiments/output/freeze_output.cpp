@@ -140,7 +140,9 @@ std::string idle_arms_text(const FreezeAnswer& answer) {
   const std::vector<analysis::CompressedCost>& arms = answer.judged.rows[0].arms;
   std::string text;
   for (std::size_t a = 1; a < arms.size(); ++a) {
-    if (arms[a].together.by_seed == arms[0].together.by_seed)
+    const std::vector<double>& costs = arms[a].together.by_seed;
+    const bool comparable = std::ranges::all_of(costs, [](double cost) { return std::isfinite(cost); });
+    if (comparable && costs == arms[0].together.by_seed)
       text += "the runs of " + answer.judged.arms[a] + " ended exactly as those of " + answer.judged.arms[0] +
               ": its options changed nothing\n";
   }
