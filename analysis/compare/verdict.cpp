@@ -105,12 +105,11 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
   return text;
 }
 
-/// Returns "about 34 seeds would be needed".
+/// Returns "about 34 seeds would be needed to show 1%".
 std::string need_text(const Verdict& verdict) {
   const bool beyond = verdict.seeds_needed >= most_seeds;
   const std::string seeds = (beyond ? "more than " : "about ") + std::to_string(verdict.seeds_needed) + " seeds";
-  const bool half = verdict.visible < verdict.criterion.margin;
-  return seeds + " would be needed" + (half ? " to detect half the margin" : "");
+  return seeds + " would be needed to show " + percent(verdict.visible);
 }
 
 std::string direction_text(const Verdict& verdict, const std::string& word) {

@@ -18,6 +18,17 @@ namespace {
 constexpr int kMarks[] = {7, 5, 9, 13};  // a circle, a square, a triangle, a diamond
 constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 
+const char* colour_of(const Plot& plot, std::size_t c) {
+  return kColours[plot.curves[c].colour.value_or(c) % 7];
+}
+
+/// Returns how many curves before this one have its colour.
+std::size_t cycle_of(const Plot& plot, std::size_t c) {
+  std::size_t count = 0;
+  for (std::size_t before = 0; before < c; ++before) count += colour_of(plot, before) == colour_of(plot, c) ? 1 : 0;
+  return count;
+}
+
 bool has_points(const Curve& curve) {
   return std::any_of(curve.y.begin(), curve.y.end(), [](double y) { return std::isfinite(y); });
 }
@@ -98,7 +109,7 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
     const double x = plot.curves[c].mark_x;
     if (x <= 0) continue;
-    script << "set arrow from " << x << ", graph 0 to " << x << ", graph 1 nohead dt 2 lc rgb '" << kColours[c % 7]
+    script << "set arrow from " << x << ", graph 0 to " << x << ", graph 1 nohead dt 2 lc rgb '" << colour_of(plot, c)
            << "'\n";
   }
 }
@@ -110,17 +121,17 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
     if (!has_points(plot.curves[c])) continue;
     if (has_band(plot.curves[c])) {
       script << separator << "$curve" << c
-             << " using 1:3:4 with filledcurves fs transparent solid 0.15 noborder lc rgb '" << kColours[c % 7]
+             << " using 1:3:4 with filledcurves fs transparent solid 0.15 noborder lc rgb '" << colour_of(plot, c)
              << "' notitle";
       separator = ", ";
     }
     script << separator << "$curve" << c;
     if (plot.curves[c].dots) {
-      script << " with points pt 7 lc rgb '" << kColours[(c + 6) % 7] << "' notitle";
+      script << " with points pt 7 lc rgb '" << colour_of(plot, c - 1) << "' notitle";
     } else {
-      const std::size_t cycle = c / 7;
+      const std::size_t cycle = cycle_of(plot, c);
       script << (plot.curves[c].marks ? " with linespoints pt " + std::to_string(kMarks[cycle % 4]) : " with lines")
-             << " lw 2 dt " << (cycle + 1) << " lc rgb '" << kColours[c % 7] << "' title "
+             << " lw 2 dt " << (cycle + 1) << " lc rgb '" << colour_of(plot, c) << "' title "
              << quoted(plot.curves[c].label);
     }
     separator = ", ";

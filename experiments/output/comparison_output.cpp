@@ -157,7 +157,8 @@ Table targets_table(const analysis::Comparison& comparison) {
   for (const ArmFigures& arm : comparison.arms) {
     const analysis::TargetCost& cost = arm.to_target;
     std::vector<std::string> row = {arm.name, std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
-                                    number(cost.steps.mean), number(cost.samples.mean), bytes_text(cost.bytes.mean)};
+                                    interval_text(cost.steps, 3), interval_text(cost.samples, 3),
+                                    bytes_text(cost.bytes.mean)};
     for (const analysis::ClusterSeconds& time : cost.seconds) row.push_back(seconds_text(time.seconds.mean));
     table.add(std::move(row));
   }

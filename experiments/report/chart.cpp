@@ -122,7 +122,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
-<p class="facts">Drag to zoom, double click to reset. Bands: 95% interval of the mean over seeds (Student's t). Arms that diverged or rose above their start do not set the range of the axes.</p>
+<p class="facts">Drag to zoom, double click to reset. Bands: 95% interval of the mean over seeds (Student's t). Arms that diverged or rose above their start have no band, and do not set the range of a linear axis. Values between two evaluations are read off the line.</p>
 </section>
 )";
 
@@ -135,6 +135,13 @@ std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
   }
   for (const ArmFigures& arm : comparison.arms) all.push_back(arm.name);
   return best.empty() ? all : best;
+}
+
+std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm) {
+  const auto holds = [&](const analysis::RateGrid& grid) {
+    return std::ranges::any_of(grid.arms, [&](std::size_t a) { return comparison.arms[a].name == arm; });
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(comparison.grids, holds) - comparison.grids.begin());
 }
 
 bool rose(const ArmFigures& arm) {

@@ -13,6 +13,9 @@ namespace onebit::experiments {
 /// Returns the names of the arms at the best rate of their grids; all arms where no grid has a best rate.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
+/// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.
+std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm);
+
 /// Whether an arm ended above the loss at which it started.
 bool rose(const analysis::ArmFigures& arm);
 

@@ -36,6 +36,7 @@ Figure empty_loss_figure(const analysis::LossCurve& curve) {
       break;
     case analysis::Axis::bytes:
       figure.name = "loss-bytes";
+      figure.caption += " The axis of bytes is logarithmic, without the loss before the first step.";
       figure.plot.log_x = true;
       break;
     case analysis::Axis::seconds:
@@ -90,6 +91,7 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
     for (const analysis::ArmFigures& arm : comparison.arms) {
       if (std::ranges::find(arms, arm.name) == arms.end()) continue;
       figure.plot.curves.push_back(curve_of(arm, arm.curves[c]));
+      figure.plot.curves.back().colour = grid_of(comparison, arm.name);
     }
     const bool any = std::ranges::any_of(figure.plot.curves, [](const auto& curve) { return !curve.x.empty(); });
     if (any) figures.push_back(std::move(figure));
@@ -97,7 +99,8 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
   return figures;
 }
 
-Figure stability_figure(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
+Figure stability_figure(const analysis::Comparison& comparison, std::span<const std::string> arms,
+                        std::span<const analysis::VarianceView> views) {
   Figure figure{.name = "variance",
                 .caption =
                     "min(r, 1/r), where r is ||v||_1 of the variance that preconditions, divided by its value one lag "
@@ -118,6 +121,7 @@ Figure stability_figure(std::span<const std::string> arms, std::span<const analy
       curve.y.push_back(series.ratio[i]);
     }
     curve.mark_x = static_cast<double>(views[a].freeze_step);
+    curve.colour = grid_of(comparison, arms[a]);
     figure.plot.curves.push_back(std::move(curve));
   }
   return figure;

@@ -27,7 +27,8 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
 
 /// Returns the stability ratios of the variance, for one run of each arm that has a variance. The spans have equal
 /// length.
-Figure stability_figure(std::span<const std::string> arms, std::span<const analysis::VarianceView> views);
+Figure stability_figure(const analysis::Comparison& comparison, std::span<const std::string> arms,
+                        std::span<const analysis::VarianceView> views);
 
 /// Returns the stability of every tensor's variance over the steps of a run; without values if the log has no rows
 /// of tensors.

@@ -116,12 +116,18 @@ std::string question_of(const Comparison& comparison) {
          (one ? "does it send?" : "do they send?");
 }
 
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, 3 seeds)".
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, so that all 2 hold with 95%; mean ratio over 3 paired
+/// seeds)".
 std::string shift_of(const Verdict& verdict) {
+  const analysis::Criterion& criterion = verdict.criterion;
   std::string text = analysis::shift_text(verdict.difference) + " (";
-  text.append(analysis::level_text(verdict.criterion.level_of_each())).append(" interval ");
-  text.append(analysis::range_text(verdict.difference)).append(", ");
-  return text.append(html::counted(verdict.difference.pairs, "seed")).append(")");
+  text.append(analysis::level_text(criterion.level_of_each())).append(" interval ");
+  text.append(analysis::range_text(verdict.difference));
+  if (criterion.comparisons > 1)
+    text += ", so that all " + std::to_string(criterion.comparisons) + " hold with " +
+            analysis::level_text(criterion.level);
+  text += verdict.difference.is_ratio ? "; mean ratio over " : "; mean over ";
+  return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
 }
 
 /// Returns how many seeds would decide.
@@ -220,9 +226,8 @@ constexpr std::size_t kMostClusters = 2;
 
 Table best_table(const Comparison& comparison) {
   const bool clicks = has_auc(comparison.arms), crosses = has_boundary(comparison.arms);
-  std::vector<std::string> header = {"arm",          "learning rate",
-                                     "final loss",   clicks ? "AUC" : "accuracy",
-                                     "bytes/worker", crosses ? "at boundary" : "dense fp16 / sent"};
+  std::vector<std::string> header = {"arm", "learning rate", "final loss", clicks ? "AUC" : "accuracy", "bytes/worker"};
+  if (crosses) header.emplace_back("at boundary");
   const std::size_t clusters = std::min(kMostClusters, comparison.arms.front().seconds.size());
   for (std::size_t c = 0; c < clusters; ++c) {
     header.push_back("est. time on " + comparison.arms.front().seconds[c].cluster);
@@ -231,13 +236,10 @@ Table best_table(const Comparison& comparison) {
   Table table(header);
   for (const std::string& name : best_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
-    std::vector<std::string> row = {
-        name_at_best(comparison, name),
-        rate_text(arm.rates),
-        interval_text(arm.final_loss),
-        clicks ? interval_text(arm.auc) : accuracy_text(arm.accuracy),
-        bytes_text(arm.bytes.mean),
-        crosses ? bytes_text(arm.boundary_bytes.mean) : ratio_text(arm.ratio_fp16.times.mean)};
+    std::vector<std::string> row = {name_at_best(comparison, name), rate_text(arm.rates), interval_text(arm.final_loss),
+                                    clicks ? interval_text(arm.auc) : accuracy_text(arm.accuracy),
+                                    bytes_text(arm.bytes.mean)};
+    if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
     row.push_back(std::to_string(arm.finished) + " of " + std::to_string(arm.runs));
     table.add(std::move(row));
@@ -267,8 +269,6 @@ std::vector<std::string> cautions_of(const Report& report) {
       named_arms(comparison, "Ended above the loss of the start",
                  [](const ArmFigures& arm) { return rose(arm) ? " (" + number(arm.final_loss.mean, 3) + ")" : ""; })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
-  if (!report.problems.empty())
-    lines.push_back(html::counted(std::ssize(report.problems), "finding") + " on single runs: see What went wrong.");
   std::erase(lines, "");
   return lines;
 }
@@ -276,6 +276,13 @@ std::vector<std::string> cautions_of(const Report& report) {
 constexpr const char* kLegend =
     "Final loss: evaluated at the last step, mean ± 95% interval over the seeds. Times are estimates: the bytes of the "
     "run on a model of the cluster, with this simulation's computing time unless a workload is given.";
+
+/// Returns a line that leads to the findings on single runs; empty where there are none.
+std::string findings_html(const Report& report) {
+  if (report.problems.empty()) return "";
+  return "<p class=\"facts\">" + html::counted(std::ssize(report.problems), "finding") +
+         " on single runs: <a href=\"#what-went-wrong\">What went wrong</a>.</p>\n";
+}
 
 /// Says what the first cluster is, and what takes time there.
 std::string clusters_html(const Report& report) {
@@ -297,7 +304,7 @@ std::string front_html(const Report& report, const std::string& title) {
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
          html::table(best_table(comparison)) + html::paragraph(kLegend, "facts") + clusters_html(report) +
-         html::list(cautions_of(report));
+         html::list(cautions_of(report)) + findings_html(report);
 }
 
 }  // namespace onebit::experiments

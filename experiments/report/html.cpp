@@ -1,5 +1,7 @@
 #include "experiments/report/html.hpp"
 
+#include <cctype>
+
 #include "experiments/report/assets.hpp"
 
 namespace onebit::experiments::html {
@@ -84,6 +86,19 @@ std::string figure(const std::string& svg, const std::string& caption) {
   return element("figure", "\n" + svg + "\n" + element("figcaption", text(caption)));
 }
 
+std::string identifier_of(const std::string& plain) {
+  std::string name;
+  for (const char c : plain) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '.') {
+      name += static_cast<char>(std::tolower(byte));
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  return name;
+}
+
 std::string division(const std::string& id, const std::string& body) {
   return element("div id=\"" + id + "\"", "\n" + body);
 }
@@ -91,7 +106,8 @@ std::string division(const std::string& id, const std::string& body) {
 std::string details(const std::string& summary, const std::string& remark, const std::string& body) {
   if (body.empty()) return "";
   const std::string small = remark.empty() ? "" : "<small>" + text(remark) + "</small>";
-  return element("details", "\n<summary>" + text(summary) + small + "</summary>\n" + body);
+  return element("details id=\"" + identifier_of(summary) + "\"",
+                 "\n<summary>" + text(summary) + small + "</summary>\n" + body);
 }
 
 std::string page(const std::string& title, const std::string& body) {

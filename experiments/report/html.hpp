@@ -26,9 +26,12 @@ std::string table(const Table& table);
 /// Returns an <svg> element with a caption; empty if there is no picture.
 std::string figure(const std::string& svg, const std::string& caption);
 
+/// Returns a name for links and files, in small letters, digits and dashes: "what-went-wrong".
+std::string identifier_of(const std::string& plain);
 /// Returns a <div> with an identifier.
 std::string division(const std::string& id, const std::string& body);
 /// Returns a part that is closed until the reader opens it: a summary with a remark, and a body. Empty without a body.
+/// Its identifier is identifier_of() the summary.
 std::string details(const std::string& summary, const std::string& remark, const std::string& body);
 
 /// Returns the whole document.

@@ -101,8 +101,11 @@ std::string loss_map_html(const Report& report) {
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n" +
-         html::paragraph("Mean final loss with its 95% interval over the seeds; the stronger the colour, the lower.",
-                         "facts");
+         html::paragraph(
+             "Mean final loss with its 95% interval over the seeds. The colours follow the ranks: the stronger, the "
+             "lower. The frame marks the lowest loss; italics mark arms that diverged or ended above the loss "
+             "of the start.",
+             "facts");
 }
 
 }  // namespace onebit::experiments

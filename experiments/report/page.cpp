@@ -174,7 +174,9 @@ std::string repeat_html(const Report& report) {
     const std::string command = command_to_repeat(arm.runs.front().header);
     const std::string typed = "the command that was typed: " + arm.runs.front().header.command_line;
     body += html::heading(3, arm.name) +
-            html::preformatted(command.empty() ? typed : command + " -o repeated-" + seeds.front() + ".h5") +
+            html::preformatted(command.empty()
+                                   ? typed
+                                   : command + " -o " + html::identifier_of(arm.name) + "-" + seeds.front() + ".h5") +
             html::paragraph("Seeds " + join(seeds, ", ") + "; made by " +
                             join(std::vector<std::string>(origins.begin(), origins.end()), "; ") + ".");
   }

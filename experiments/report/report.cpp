@@ -186,7 +186,8 @@ std::vector<Figure> figures_of(const Report& report) {
   std::vector<Figure> figures = loss_figures(report.comparison, report.shown);
   for (Figure& figure : sweep_figures(report.arms, report.comparison)) figures.push_back(std::move(figure));
   for (Figure& figure : boundary_figures(report.arms, report.comparison)) figures.push_back(std::move(figure));
-  if (!report.variances.empty()) figures.push_back(stability_figure(report.variance_arms, report.variances));
+  if (!report.variances.empty())
+    figures.push_back(stability_figure(report.comparison, report.variance_arms, report.variances));
   for (std::size_t a = 0; a < report.variances.size(); ++a) {
     if (report.variances[a].tensors.empty()) continue;
     figures.push_back(tensor_figure(report.variance_arms[a], report.variances[a]));

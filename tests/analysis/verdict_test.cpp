@@ -73,7 +73,7 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   // t(10 degrees) 2.228139 + 0.879058: (3.107197 * 1.01489)^2 = 9.944 <= 11; with 10: (3.145561 * 1.01489)^2 = 10.19
   CHECK(verdict.seeds_needed == 11);
   CHECK_THAT(verdict.sentence,
-             StartsWith("b against a is not resolved (about 11 seeds would be needed): final loss 0.1% "
+             StartsWith("b against a is not resolved (about 11 seeds would be needed to show 1%): final loss 0.1% "
                         "higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
   CHECK_THAT(verdict.sentence, !Contains("no difference"));
   // -19% to +58% over three seeds: mean 0.195, half width 0.385, deviation 0.155
@@ -84,7 +84,7 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   CHECK(noise.seeds_needed > 1880);  // (1.959964 + 0.841621)^2 * 15.498^2 = 1885.2, and a little for t
   CHECK(noise.seeds_needed < 1890);
   const Verdict hopeless = of(make_arm("a", {1, 1}), make_arm("b", {1, 1000}));
-  CHECK_THAT(hopeless.sentence, Contains("not resolved (more than 1000000 seeds would be needed)"));
+  CHECK_THAT(hopeless.sentence, Contains("not resolved (more than 1000000 seeds would be needed to show 1%)"));
 }
 
 TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no percentage is impossible") {
@@ -138,7 +138,7 @@ TEST_CASE("verdict: where the seeds suffice for the margin, those that see half 
   CHECK(verdict.judgement == Judgement::not_resolved);
   CHECK(verdict.visible == 0.005);
   CHECK(verdict.seeds_needed == 33);  // (2.036933 + 0.853) * 1.98450 squared: 32.9
-  CHECK_THAT(verdict.sentence, Contains("is not resolved (about 33 seeds would be needed to detect half the margin):"));
+  CHECK_THAT(verdict.sentence, Contains("is not resolved (about 33 seeds would be needed to show 0.5%):"));
 }
 
 TEST_CASE("verdict: equivalent is what lies within the margin, which it names") {

@@ -91,7 +91,7 @@ TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent i
   CHECK_THAT(
       strict.out,
       Contains("1 comparison, judged by its 95% interval; equivalent means that the interval lies within ±1e-07%") &&
-          Contains("onebit-adam against adam is not resolved (") && Contains(" seeds would be needed)") &&
+          Contains("onebit-adam against adam is not resolved (") && Contains(" seeds would be needed to show ") &&
           !Contains("no difference"));
   const Outcome loose = analyze(folder, {"arms", "--margin", "0.99"});
   CHECK_THAT(loose.out, Contains("equivalent within 99%: final loss") && !Contains("not resolved"));

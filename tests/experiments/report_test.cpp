@@ -104,7 +104,7 @@ TEST_CASE("report: one page with everything in it") {
   }
   // The answer stands before the curves, and those before all else.
   CHECK(page.find("class=\"answer") < page.find("id=\"chart\""));
-  CHECK(page.find("id=\"chart\"") < page.find("<details>"));
+  CHECK(page.find("id=\"chart\"") < page.find("<details id=\""));
 }
 
 TEST_CASE("report: the commands that repeat the runs do so", "[once]") {
@@ -114,7 +114,7 @@ TEST_CASE("report: the commands that repeat the runs do so", "[once]") {
   std::string page = read_file(folder / "report.html");
   page = page.substr(page.find("How to repeat the runs"));
   const std::string command =
-      page.substr(page.find("onebit run "), page.find(" -o repeated-1.h5") - page.find("onebit run "));
+      page.substr(page.find("onebit run "), page.find(" -o adam-1.h5") - page.find("onebit run "));
   Arguments arguments;
   for (std::istringstream words(command.substr(7)); !words.eof();) words >> arguments.emplace_back();
   REQUIRE(run_onebit(folder, joined(arguments, {"-o", "repeated.h5"})).status == 0);

@@ -1,6 +1,11 @@
 "use strict";
 // The chart of a report: curves of arms, drawn by dygraphs from the JSON in the page.
 (() => {
+  // A link to a closed part opens it.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']"), part = link && document.getElementById(link.hash.slice(1));
+    if (part && "open" in part) part.open = true;
+  });
   const source = document.getElementById("curves");
   if (!source || typeof Dygraph === "undefined") return;
   const data = {axis: 0, axes: [], arms: []};
@@ -62,7 +67,7 @@
       const y = line.y[i], x = place(exact);
       if (!usable(x, y)) return;
       if (!rows.has(x)) rows.set(x, new Array(lines.length).fill(null));
-      const half = line.half ? line.half[i] : null;
+      const half = line.half && line.arm.calm ? line.half[i] : null;
       const low = half === null ? y : y - half, high = half === null ? y : y + half;
       rows.get(x)[column] = state.seeds ? y : [state.logY && low <= 0 ? y : low, y, high];
     }));
@@ -70,9 +75,10 @@
     return [...rows.keys()].sort((a, b) => a - b).map((x) => [x, ...rows.get(x).map((cell) => cell || empty)]);
   };
 
-  // Arms that neither diverged nor rose set the range; of each line its last half, if only the end is wanted.
+  // Arms that neither diverged nor rose set the range, unless y is logarithmic; of each line its last half, if only the
+  // end is wanted.
   const rangeOf = (lines) => {
-    const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
+    const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 && !state.logY ? calm : lines;
     const ends = used.map((line) => line.x[line.x.length - 1]);
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity;
     used.forEach((line, l) => line.x.forEach((x, i) => {
@@ -90,18 +96,30 @@
     return {y, x: first < last ? [first - room, last + room] : null};
   };
 
-  // Reads every line at its evaluation next to the place of the mouse.
+  // Reads every line where the mouse is, between two evaluations on the straight line that is drawn.
   let drawn = [];
-  const nearest = (xs, x) => xs.reduce((best, each, i) => (Math.abs(each - x) < Math.abs(xs[best] - x) ? i : best), 0);
+  const between = (xs, values, x, toX, toY, back) => {
+    const after = Math.max(1, xs.findIndex((each) => each >= x * 0.9999)), low = values[after - 1], high = values[after];
+    if (xs.length < 2 || low === null || high === null) return values[xs.length < 2 ? 0 : after - 1];
+    const share = (toX(x) - toX(xs[after - 1])) / (toX(xs[after]) - toX(xs[after - 1]));
+    return back(toY(low) + Math.min(1, Math.max(0, share)) * (toY(high) - toY(low)));
+  };
+  const same = (value) => value;
+  const readAt = (line, x) => {
+    const usableAt = line.x.map((_, i) => i).filter((i) => usable(line.x[i], line.y[i]));
+    const of = (values) => usableAt.map((i) => values[i]), toX = state.logX ? Math.log : same;
+    const y = between(of(line.x), of(line.y), x, toX, ...(state.logY ? [Math.log, Math.exp] : [same, same]));
+    return {line, y, half: line.half && between(of(line.x), of(line.half), x, toX, same, same)};
+  };
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
     if (point.x === undefined) return "move over the chart to read values";
     const rows = drawn.filter((line) => point.x <= line.x[line.x.length - 1] * 1.0001)
-      .map((line) => ({line, i: nearest(line.x, point.x)})).sort((a, b) => a.line.y[a.i] - b.line.y[b.i]).slice(0, 14)
-      .map(({line, i}) => {
-        const half = line.half && line.half[i] !== null ? ` ± ${Number(line.half[i].toPrecision(2))}` : "";
+      .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y).slice(0, 14)
+      .map(({line, y, half: width}) => {
+        const half = width === null ? "" : ` ± ${Number(width.toPrecision(2))}`;
         const mark = `<b style="color:${colour(line.arm)}">&#9632;</b>`;
-        return `<span>${mark} ${escaped(line.name)}: ${yText(line.y[i])}${half}</span>`;
+        return `<span>${mark} ${escaped(line.name)}: ${yText(y)}${half}</span>`;
       });
     return `<strong>${escaped(data.axes[state.axis].label)} ${xText(point.x)}</strong> ${rows.join(" ")}`;
   };
