@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from onebit import plot as plot
+    from onebit import jax as jax, logs as logs, plot as plot, torch as torch
     from onebit._program import OnebitError as OnebitError, version as version
     from onebit.commands import (card as card, compare as compare, freeze as freeze, price as price, report as report,
                                  run as run, sweep as sweep, validate as validate, verify as verify)
@@ -24,18 +24,18 @@ _HOMES: dict[str, str | None] = {
     **dict.fromkeys(("jax", "logs", "plot", "torch"), None),
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(set(_HOMES) - {"jax", "torch"})  # what needs no more than the package does
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'onebit' has no attribute '{name}'")
-    home = _HOMES[name]
-    if home is None:
-        return importlib.import_module(f"onebit.{name}")
-    value = getattr(importlib.import_module(f"onebit.{home}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # or a type checker would accept every name
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'onebit' has no attribute '{name}'")
+        home = _HOMES[name]
+        if home is None:
+            return importlib.import_module(f"onebit.{name}")
+        value = getattr(importlib.import_module(f"onebit.{home}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

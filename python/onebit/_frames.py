@@ -31,10 +31,12 @@ def tensor_names(log: Log) -> list[str]:
 
 
 def _wanted(names: Sequence[str], columns: Sequence[str] | None, keys: Sequence[str], where: str) -> list[str]:
-    """Returns the names of the columns to read, those in `keys` first; `columns`: None stands for all.
+    """Returns the names of the columns to read, those in `keys` first; `columns`: None stands for all, a text for one.
 
     Throws for a column that is in neither `names` nor `keys`.
     """
+    if isinstance(columns, str):
+        columns = [columns]
     for column in columns or ():
         if column not in names and column not in keys:
             raise OnebitError(f"no column of that name: {column}", where, "one of " + ", ".join(names))
@@ -93,6 +95,11 @@ def read(log: Log, group: str, columns: Sequence[str] | None = None) -> Table:
     source = getattr(log, group)
     keys = ("step",) if "step" in source else ()
     return {name: source[name] for name in _wanted(list(source), columns, keys, f"{log.path}, /{group}")}
+
+
+def no_evaluations() -> Table:
+    """Returns the evaluations of no run: the columns that every log has."""
+    return {name: np.zeros(0) for name in ("step", "samples", "loss", "accuracy", "bytes")}
 
 
 def frame(table: Table) -> pd.DataFrame:

@@ -85,6 +85,8 @@ def _words_of(option: str, is_flag: bool, is_repeated: bool, value: Any) -> list
         return []
     if is_flag and value is True:
         return [option]
+    if is_flag:
+        raise OnebitError("a flag is True or False", f"{option[2:]}={value!r}")
     return [word for text in (_texts(value) if is_repeated else [_text(value)]) for word in (option, text)]
 
 
@@ -102,8 +104,11 @@ def command_line(command: str, settings: Mapping[str, Any]) -> list[str]:
         if option.short:
             known[_keyword(option.short)] = option
     words = []
+    seen: dict[str, str] = {}
     for name, value in settings.items():
         found = known.get(_keyword(name))
+        if found is not None and seen.setdefault(found.name, name) != name:
+            raise OnebitError("an option is given twice", f"{seen[found.name]}, {name}", "give one of them")
         if found is None:
             words += _words_of("--" + name.replace("_", "-"), value is True, False, value)
         else:

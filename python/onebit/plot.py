@@ -22,6 +22,7 @@ from onebit.runs import Run, Runs
 Data = Union[Run, Runs, Sequence[Run]]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")  # of the report's page
+_DASHES = ("-", "--", ":", "-.")  # of seven arms each
 _STYLE = {"axes.grid": True, "grid.color": "#dddddd", "axes.spines.top": False, "axes.spines.right": False,
           "axes.axisbelow": True, "legend.frameon": False, "figure.autolayout": True}
 
@@ -58,16 +59,17 @@ def _arms(runs: Runs) -> list[tuple[str, list[Run]]]:
     return list(zip(labels, arms.values()))
 
 
-def _curve(ax: Axes, curves: Sequence[pd.DataFrame], x: str, y: str, colour: str, label: str) -> None:
+def _curve(ax: Axes, curves: Sequence[pd.DataFrame], x: str, y: str, style: dict[str, Any]) -> None:
     """Draws the mean with a band where all curves have values, and each curve for itself after that."""
+    colour = style["color"]
     if len(curves) < 2:
-        ax.plot(*([curves[0][x], curves[0][y]] if curves else [[], []]), color=colour, label=label)
+        ax.plot(*([curves[0][x], curves[0][y]] if curves else [[], []]), **style)
         return
     start, end = max(curve[x].iloc[0] for curve in curves), min(curve[x].iloc[-1] for curve in curves)
     places = np.unique(np.concatenate([curve[x] for curve in curves]))
     places = places[(places >= start) & (places <= end)]
     values = np.array([np.interp(places, curve[x], curve[y]) for curve in curves])
-    ax.plot(places, values.mean(axis=0), color=colour, label=label)
+    ax.plot(places, values.mean(axis=0), **style)
     ax.fill_between(places, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.15, linewidth=0)
     for curve, ys in zip(curves, values):
         rest = curve[curve[x] > end]
@@ -79,9 +81,11 @@ def _curves(ax: Axes, runs: Runs, table: Callable[[Run], pd.DataFrame], x: str, 
     """Draws y over x for every arm. Returns each arm's colour and runs."""
     coloured = []
     for number, (label, members) in enumerate(_arms(runs)):
-        coloured.append((COLOURS[number % len(COLOURS)], members))
+        style = {"color": COLOURS[number % len(COLOURS)], "label": label,
+                 "linestyle": _DASHES[number // len(COLOURS) % len(_DASHES)]}
+        coloured.append((style["color"], members))
         curves = [table(run).dropna(subset=[x, y]) for run in members]
-        _curve(ax, [curve for curve in curves if len(curve)], x, y, coloured[-1][0], label)
+        _curve(ax, [curve for curve in curves if len(curve)], x, y, style)
     if len(coloured) > 1:
         ax.legend()
     return coloured
@@ -133,9 +137,10 @@ def seconds(data: Data, cluster: str | Sequence[str] | None = None, ax: Axes | N
     names = list(arms[0]["seconds"])
     width = 0.8 / len(arms)
     for number, arm in enumerate(arms):
-        means = [arm["seconds"][name]["mean"] for name in names]
+        means = [_number(arm["seconds"][name]["mean"]) for name in names]
+        label = arm["name"] + (" (no run finished)" if np.isnan(means).all() else "")
         axis.bar(np.arange(len(names)) + (number - (len(arms) - 1) / 2) * width, means, width,
-                 color=COLOURS[number % len(COLOURS)], label=arm["name"])
+                 color=COLOURS[number % len(COLOURS)], label=label)
     axis.set(ylabel="predicted time of the run", xticks=range(len(names)))
     axis.set_xticklabels(names)
     axis.yaxis.set_major_formatter(EngFormatter(unit="s"))
@@ -143,10 +148,18 @@ def seconds(data: Data, cluster: str | Sequence[str] | None = None, ax: Axes | N
     return axis
 
 
-def _costs(answer: Any) -> dict[str, list[tuple[float, dict[str, float]]]]:
-    """Returns the mean costs of every arm of a validation, with the freeze steps."""
-    costs: dict[str, list[tuple[float, dict[str, float]]]] = {"frozen": []}
-    for row in answer["rows"]:
+def _number(value: float | None) -> float:
+    """Returns a number of the program's answer, where null stands for one that is not finite."""
+    return float("nan") if value is None else value
+
+
+def _costs(answer: Any) -> dict[str, list[tuple[float, dict[str, Any]]]]:
+    """Returns the mean costs of every arm of a validation or of a freeze, with the freeze steps."""
+    rows = answer.get("rows")
+    if rows is None:
+        rows = [{**answer, "freeze_step": {"mean": answer["judged_step"]}}]
+    costs: dict[str, list[tuple[float, dict[str, Any]]]] = {"frozen": []}
+    for row in rows:
         step = row["freeze_step"]["mean"]
         if step is None:
             continue
@@ -157,15 +170,22 @@ def _costs(answer: Any) -> dict[str, list[tuple[float, dict[str, float]]]]:
 
 
 def freeze_cost(runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draws what freezing costs over the freeze step, with 95% intervals. `runs` is what `validate` returned."""
+    """Draws what freezing costs over the freeze step, with 95% intervals. `runs` is what `validate` or `freeze`
+    returned. An arm has no point where runs diverged."""
     axis = _axes(ax)
-    if not runs.answer or "rows" not in runs.answer:
-        raise OnebitError("no costs of freezing", runs.path or "runs", "give what onebit.validate(...) returned")
-    for number, (arm, points) in enumerate(_costs(runs.answer).items()):
-        steps, means = [step for step, _ in points], [100 * mean["mean"] for _, mean in points]
-        widths = [100 * (mean["half_width"] or 0) for _, mean in points]
-        axis.errorbar(steps, means, yerr=widths, color=COLOURS[number % len(COLOURS)], capsize=3, marker="o", label=arm)
-    axis.axhline(100 * runs.answer["margin"], color="#333333", linestyle="--", linewidth=1, label="margin")
+    answer = getattr(runs, "answer", None)
+    if not answer or not ("rows" in answer or "judged_step" in answer):
+        raise OnebitError("no costs of freezing", runs.path or "runs",
+                          "give what onebit.validate(...) or onebit.freeze(...) returned; loaded logs have no answer")
+    for number, (arm, points) in enumerate(_costs(answer).items()):
+        finite = [(step, mean) for step, mean in points if mean["mean"] is not None]
+        steps, means = [step for step, _ in finite], [100 * mean["mean"] for _, mean in finite]
+        widths = [100 * (mean["half_width"] or 0) for _, mean in finite]
+        label = arm + (f" (diverged at {len(points) - len(finite)} of {len(points)} steps)"
+                       if len(finite) < len(points) else "")
+        axis.errorbar(steps, means, yerr=widths, color=COLOURS[number % len(COLOURS)], capsize=3, marker="o",
+                      label=label)
+    axis.axhline(100 * answer["margin"], color="#333333", linestyle="--", linewidth=1, label="margin")
     axis.set(xlabel="freeze step", ylabel="cost in % of the final loss")
     axis.legend()
     return axis

@@ -1,6 +1,7 @@
 """Runs and folders of runs: typed settings and pandas frames."""
 from __future__ import annotations
 
+import csv
 import difflib
 import functools
 import os
@@ -58,6 +59,7 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = os.fspath(path)
+        self._file = os.path.abspath(self.path)  # the working folder may change
         with Log(self.path) as log:
             self.status = log.status
             self.header = log.header
@@ -83,15 +85,16 @@ class Run:
     def read(self, group: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Returns columns of a group of the log: steps, workers, tensors, probes, evaluations, events or traffic.
 
-        Only the named columns are read; None reads all.
+        Only the named columns are read; None reads all. A text names one column.
         """
-        with Log(self.path) as log:
+        with Log(self._file) as log:
             return _frames.frame(_frames.read(log, group, columns))
 
     @functools.cached_property
     def evaluations(self) -> pd.DataFrame:
-        """One row per evaluation: step, held-out loss, accuracy, bytes sent so far."""
-        return _frames.frame(self._evaluations)
+        """One row per evaluation: the settings as in the frames of several runs, step, held-out loss, accuracy, bytes
+        sent so far. Those of a run that diverged end before it did."""
+        return Runs([self]).evaluations
 
     @functools.cached_property
     def steps(self) -> pd.DataFrame:
@@ -125,13 +128,18 @@ class Run:
 
     def dataset(self) -> Any:
         """Returns /tensors as an xarray.Dataset, step x tensor. Needs xarray."""
-        with Log(self.path) as log:
+        with Log(self._file) as log:
             return _frames.dataset(log)
 
     def last(self, column: str) -> float:
         """Returns the last value of a column of the evaluations; NaN if there is none."""
         values = self._evaluations.get(column)
         return float("nan") if values is None or not len(values) else float(values[-1])
+
+    def result(self, column: str) -> float:
+        """Returns the last value of a column of the evaluations; NaN if the run diverged or failed, as in the index of
+        a sweep."""
+        return float("nan") if self.status in ("diverged", "failed") else self.last(column)
 
     def __repr__(self) -> str:
         of = self.config.get  # the log of a replay lacks some
@@ -142,7 +150,8 @@ class Run:
                  f"seed {self.header['seed']}"]
         if len(self._evaluations["loss"]):
             accuracy = self.last("accuracy")
-            lines.append(f"  held-out loss {self.last('loss'):.5g}"
+            before = "" if self.status not in ("diverged", "failed") else f"before it {self.status}: "
+            lines.append(f"  {before}held-out loss {self.last('loss'):.5g}"
                          + (f", accuracy {accuracy:.2%}" if np.isfinite(accuracy) else "")
                          + f", {_count_text(self.last('bytes'))} sent by each worker")
         return "\n".join(lines)
@@ -204,12 +213,17 @@ class Runs(Sequence[Run]):
         return iter(self._runs)
 
     def where(self, **settings: Any) -> Runs:
-        """Returns the runs whose settings have these values: runs.where(optimizer="adam", lr=1e-3)."""
+        """Returns the runs whose settings have these values: runs.where(optimizer="adam", lr=1e-3). arm="slow" selects
+        an arm of compare."""
+        runs = self._runs
+        if "arm" in settings:
+            arm = settings.pop("arm")
+            runs = [run for run in runs if run.arm == arm]
         for name in settings:
             if self._runs and not any(name in run.config for run in self._runs):
                 raise OnebitError(f"no setting of that name: {name}", self.path or "runs",
                                   _near(name, list(self._runs[0].config)))
-        return Runs([run for run in self._runs
+        return Runs([run for run in runs
                      if all(name in run.config and run.config[name] == value for name, value in settings.items())],
                     path=self.path)
 
@@ -240,37 +254,39 @@ class Runs(Sequence[Run]):
 
     @functools.cached_property
     def table(self) -> pd.DataFrame:
-        """One row per run: its settings, its status, and the last of its evaluations."""
+        """One row per run: its settings, its status, and its last evaluation. The loss and the accuracy of a run that
+        diverged or failed are NaN."""
         result = self._settings_beside(("status", "step", "loss", "accuracy", "bytes"))
         result["status"] = [run.status for run in self._runs]
         result["step"] = [run.step for run in self._runs]
-        for column in ("loss", "accuracy", "bytes"):
-            result[column] = [run.last(column) for run in self._runs]
+        for column in ("loss", "accuracy"):
+            result[column] = [run.result(column) for run in self._runs]
+        result["bytes"] = [run.last("bytes") for run in self._runs]
         return result
 
     def _joined(self, tables: Sequence[_frames.Table]) -> pd.DataFrame:
         """Returns one frame of the runs' tables, with each run's settings in its rows."""
         names = list(dict.fromkeys(name for table in tables for name in table))
-        rows = [len(next(iter(table.values()))) if table else 0 for table in tables]
+        rows = [len(next(iter(table.values()))) if table else 0 for table in tables][:len(self)]
         settings = self._settings_beside(names)
         columns = {name: np.repeat(settings[name].to_numpy(), rows) for name in settings}
         for name in names:
-            columns[name] = np.concatenate([table.get(name, np.full(count, np.nan))
-                                            for table, count in zip(tables, rows)])
+            parts = [table.get(name, np.full(count, np.nan)) for table, count in zip(tables, rows)]
+            columns[name] = np.concatenate(parts) if parts else np.zeros(0)
         return _frames.frame(columns)
 
     def read(self, group: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Returns columns of a group of all logs, with the runs' settings. Only the named columns are read."""
         tables = []
         for run in self._runs:
-            with Log(run.path) as log:
+            with Log(run._file) as log:
                 tables.append(_frames.read(log, group, columns))
         return self._joined(tables)
 
     @functools.cached_property
     def evaluations(self) -> pd.DataFrame:
         """One row per run and evaluation."""
-        return self._joined([run._evaluations for run in self._runs])
+        return self._joined([run._evaluations for run in self._runs] or [_frames.no_evaluations()])
 
     @property
     def steps(self) -> pd.DataFrame:
@@ -311,6 +327,16 @@ class Runs(Sequence[Run]):
         return "\n".join(lines)
 
 
+def _in_order(folder: pathlib.Path, files: list[pathlib.Path]) -> list[pathlib.Path]:
+    """Returns the logs in the order of a sweep's index, if the folder has one; its files are named by hashes."""
+    try:
+        with open(folder / "index.csv", newline="") as index:
+            places = {row["name"]: place for place, row in enumerate(csv.DictReader(index))}
+    except (OSError, KeyError, csv.Error):
+        return files
+    return sorted(files, key=lambda file: places.get(file.stem, len(places)))
+
+
 def load(path: Path) -> Run | Runs:
     """Reads a log, or all logs in a folder of compare, sweep, freeze or validate.
 
@@ -320,7 +346,7 @@ def load(path: Path) -> Run | Runs:
     place = pathlib.Path(path)
     if not place.is_dir():
         return Run(path)
-    files = sorted(each for each in place.glob("*.h5") if each.name != _OF_SWEEPS)
+    files = _in_order(place, sorted(each for each in place.glob("*.h5") if each.name != _OF_SWEEPS))
     if not files:
         raise OnebitError("the folder has no logs", str(path), "name a folder of compare, sweep, freeze or validate")
     runs, problems = [], []

@@ -194,10 +194,10 @@ class Folders(InFolder):
         with self.assertWarnsRegex(UserWarning, "left out: cannot read log") as caught:
             runs = onebit.load("damaged")
         self.assertEqual((len(runs), len(runs.problems)), (1, 3))
-        for name, problem in zip((first, second, third), runs.problems):
-            self.assertIn(name, problem.where)
+        self.assertEqual({os.path.basename(problem.where) for problem in runs.problems}, {first, second, third})
+        for problem in runs.problems:
             self.assertIn(f"cannot be read: {problem}", repr(runs))
-        self.assertIn("truncated to 100000 of", str(runs.problems[0]))
+        self.assertIn("truncated to 100000 of", " ".join(map(str, runs.problems)))
         self.assertEqual(caught.filename, __file__)
         with self.assertRaisesRegex(onebit.OnebitError, "truncated"):
             onebit.load(f"damaged/{first}")

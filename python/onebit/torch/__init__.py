@@ -15,10 +15,11 @@ _HOMES = {"Hook": "_hook", "OnebitAdam": "_adam", "ddp_hook": "_hook", "record":
 __all__ = sorted(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'onebit.torch' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"onebit.torch.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # or a type checker would accept every name
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'onebit.torch' has no attribute '{name}'")
+        return getattr(importlib.import_module(f"onebit.torch.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -31,10 +31,14 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
     module: a DistributedDataParallel, whose gradients stay local from now on (this registers a communication hook), or
     a module whose ranks start with equal parameters. steps: steps of the whole run, which `freeze` needs: fraction:F of
     the run, fixed:K (after K steps), auto, published or never. The default is fraction:0.7 with a floor of the variance
-    (docs/freeze.md tells why). warmup: steps of learning-rate warm-up. options: further options
-    by the program's names, such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}.
+    (docs/freeze.md tells why). warmup: steps of learning-rate warm-up. weight_decay is decoupled, as in torch's AdamW,
+    not as in its Adam. clip: largest norm of a worker's gradient, 0: any. variance_floor: least denominator, an
+    option of the program. seed: of codecs that draw random numbers. options: further options by the program's names,
+    such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}. group: a process group of gloo. threads: threads of
+    the codecs.
 
-    All parameters form one group. Learning-rate schedulers of torch work as usual.
+    All parameters form one group, of which only the learning rate may change: schedulers of torch work, those that
+    cycle the momentum with cycle_momentum=False.
     """
 
     def __init__(self, module: torch.nn.Module, lr: float = 1e-3, betas: Tuple[float, float] = (0.9, 0.999),
@@ -42,6 +46,8 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
                  freeze: str = "fraction:0.7", variance_floor: str = "mean:0.01", clip: float = 0.0, warmup: int = 0,
                  seed: int = 1, options: Optional[Mapping[str, Any]] = None, group: Optional[Any] = None,
                  threads: Optional[int] = None) -> None:
+        if not isinstance(freeze, str):
+            raise OnebitError("freeze is a text", f"freeze {freeze!r}", "pass freeze='fixed:K' or 'fraction:F'")
         if steps is None and freeze.startswith("fraction"):
             raise OnebitError("a fraction of an unknown number of steps", f"freeze {freeze}",
                               "pass steps=..., or freeze='fixed:K'")
@@ -52,7 +58,8 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
         self._worker = Worker("optimizer", module, chosen, group, threads, steps, warmup)
         self._vector, self._gradients = self._worker.flat()
         self._flat, self._parts = self._worker.flat()
-        super().__init__(list(self._worker.named.values()), {"lr": lr})
+        self._fixed: Dict[str, Any] = {"betas": tuple(betas), "eps": eps, "weight_decay": weight_decay}
+        super().__init__(list(self._worker.named.values()), {"lr": lr, **self._fixed})
         if isinstance(module, DistributedDataParallel) and module not in _LOCAL:
             try:
                 module.register_comm_hook(None, _keep_local)
@@ -68,6 +75,7 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        self._refuse_changes()
         parameters = list(self._worker.named.values())
         for parameter, gradient, part in zip(parameters, self._gradients, self._parts):
             gradient.zero_() if parameter.grad is None else gradient.copy_(parameter.grad)
@@ -77,7 +85,15 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
             parameter.copy_(part)
         return loss
 
+    def _refuse_changes(self) -> None:
+        for name, value in self._fixed.items():
+            now = self.param_groups[0].get(name, value)
+            if (tuple(now) if isinstance(now, (list, tuple)) else now) != value:
+                raise OnebitError("only the learning rate may change", f"{name} {value}, now {now}",
+                                  "give a scheduler cycle_momentum=False, or make a new OnebitAdam")
+
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        """Refuses a second group."""
         if self.param_groups:
             raise OnebitError("1-bit Adam has one group of parameters", "add_param_group",
                               "exempt tensors from weight decay with options={'optimizer.no-decay': ...}")
@@ -88,7 +104,17 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
         return {**super().state_dict(), "onebit": self._worker.state_dict()}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() returned on the same rank, with the same arguments. Collective."""
-        own = dict(state_dict)
-        self._worker.load_state_dict(own.pop("onebit", {}))
-        super().load_state_dict(own)
+        """Takes over what state_dict() returned on the same rank, with the same arguments. Collective: if it fails on
+        one rank, it changes nothing on any."""
+        own, before = dict(state_dict), super().state_dict()
+        of_worker = own.pop("onebit", {})
+        load = super().load_state_dict
+
+        def load_groups() -> None:
+            load(own)
+
+        try:
+            self._worker.load_state_dict(of_worker, load_groups)
+        except Exception:
+            load(before)
+            raise

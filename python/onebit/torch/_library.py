@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 import numpy as np
 import numpy.typing as npt
 
+from onebit import _program
 from onebit._program import OnebitError, _has_x86_64_v3, parse_error
 
 VERSION = 1
@@ -65,7 +66,8 @@ class Report(NamedTuple):
 
 
 def find() -> str:
-    """Returns the path of the library: $ONEBIT_CODECS, else the one in the package."""
+    """Returns the path of the library: $ONEBIT_CODECS, else the one in the package, else the one that was installed with
+    the program."""
     named = os.environ.get("ONEBIT_CODECS")
     if named:
         if not os.path.isfile(named):
@@ -76,8 +78,22 @@ def find() -> str:
         library, older = folder / NAME, folder / OLDER
         if library.is_file():
             return str(older if older.is_file() and not _has_x86_64_v3() else library)
+    installed = _installed()
+    if installed is not None:
+        return installed
     raise OnebitError("the library of the codecs was not found", f"{NAME} in {_PACKAGE}",
                       "install the package's wheel, or set ONEBIT_CODECS to the path of the library")
+
+
+def _installed() -> Optional[str]:
+    """Returns the path of the library next to the program, as 'cmake --install' or a build places both."""
+    try:
+        program = pathlib.Path(_program.find()).resolve()
+    except OnebitError:
+        return None
+    places = (program.parent.parent / "lib/onebit" / NAME, program.parent.parent / "lib64/onebit" / NAME,
+              program.parent.parent / "python" / NAME)
+    return next((str(place) for place in places if place.is_file()), None)
 
 
 @functools.lru_cache(maxsize=None)

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+import hashlib
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 import torch
@@ -27,6 +28,9 @@ def _bytes_at(address: Any, count: int) -> Tensor:
 
 def _named_parameters(module: torch.nn.Module) -> Dict[str, Tensor]:
     """The trained parameters, in the module's order, by the names that they have without DistributedDataParallel."""
+    if not isinstance(module, torch.nn.Module):
+        raise OnebitError("the codecs take a module", f"{type(module).__name__} is none",
+                          "pass the module itself, not its parameters")
     if isinstance(module, DistributedDataParallel):
         module = module.module
     named = {name: p for name, p in module.named_parameters() if p.requires_grad}
@@ -44,6 +48,14 @@ def _named_parameters(module: torch.nn.Module) -> Dict[str, Tensor]:
 def _first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> Optional[str]:
     """The name of the first fact that differs, if one does."""
     return next((name for name in {**one, **other} if one.get(name) != other.get(name)), None)
+
+
+def _digest(named: Mapping[str, Tensor]) -> str:
+    """A hash of all parameters."""
+    digest = hashlib.sha256()
+    for p in named.values():
+        digest.update(p.detach().contiguous().numpy())
+    return digest.hexdigest()[:16]
 
 
 def _described(name: str, parameter: Tensor) -> Tuple[str, int, int]:
@@ -93,7 +105,8 @@ class Worker:
                        **{f"option {name}": text for name, text in self._options.items()},
                        **{f"tensor {i}": f"{name}, {elements} elements, {rows} rows"
                           for i, (name, elements, rows) in enumerate(self._tensors)}}
-        difference = self._difference_of_ranks(self._facts)
+        start = {"parameters": _digest(self.named)} if kind == "optimizer" else {}
+        difference = self._difference_of_ranks({**self._facts, **start})
         if difference is not None:
             raise difference
         self._library = self._make()
@@ -111,7 +124,7 @@ class Worker:
             if name is not None:
                 return OnebitError("the ranks differ",
                                    f"{name}: {of_ranks[0].get(name)} on rank 0, {facts.get(name)} on rank {rank}",
-                                   "give every rank the same module, options and step")
+                                   "give every rank the same module, options and step; start with equal parameters")
         return None
 
     def _exchange(self, kind: int, send: Any, send_bytes: List[int], receive: Any, receive_bytes: List[int]) -> None:
@@ -146,11 +159,13 @@ class Worker:
         tensors = {name: torch.from_numpy(values) for name, values in items.items()}
         return {"facts": {"rank": self.rank, **self._facts}, "step": self.step, "items": tensors}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Loads on all ranks, or changes nothing and raises an error on all ranks. Collective."""
+    def load_state_dict(self, state: Mapping[str, Any], first: Callable[[], None] = lambda: None) -> None:
+        """Loads on all ranks, or changes nothing and raises an error on all ranks. Collective. first: what has to
+        succeed on all ranks, too."""
         library = self._make()
         failure: Optional[Exception] = None
         try:
+            first()
             self._load(library, state)
         except Exception as error:  # the other ranks wait for this one
             failure = error
