@@ -68,6 +68,16 @@ References with_baseline(std::span<const Arm> arms, std::span<const RateGrid> gr
   return references;
 }
 
+/// Returns the arm without a parent that the others are compared with: the one called "dense", as studies of freezes
+/// call the uncompressed runs, else the first.
+std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    if (!of[i] && arms[i].name == "dense") return i;
+  }
+  return static_cast<std::size_t>(std::ranges::find_if(of, [](const auto& parent) { return !parent.has_value(); }) -
+                                  of.begin());
+}
+
 }  // namespace
 
 std::size_t best_arm(const RateGrid& grid) {
@@ -83,8 +93,7 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
   if (!baseline.empty()) return with_baseline(arms, grids, arm_called(arms, baseline));
   References references;
   for (const Arm& arm : arms) references.of.push_back(parent_arm(arms, grids, arm));
-  const auto root = std::ranges::find_if(references.of, [](const auto& of) { return !of.has_value(); });
-  references.baseline = best_arm(grid_with(grids, static_cast<std::size_t>(root - references.of.begin())));
+  references.baseline = best_arm(grid_with(grids, root_of(arms, references.of)));
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (references.of[i] || i == references.baseline) continue;
     references.of[i] = references.baseline;

@@ -72,6 +72,15 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
   CHECK(of(children).notes.size() == 1);
 }
 
+TEST_CASE("references: of arms without a parent, the one called dense is the baseline") {
+  std::vector<Arm> arms = {arm("onebit-adam", "0.1", 1, {{"freeze", "fixed:5"}}),
+                           arm("onebit-adam", "0.1", 1, {{"freeze", "never"}})};
+  CHECK(of(arms).baseline == 0);
+  arms[1].name = "dense";
+  CHECK(of(arms).baseline == 1);
+  CHECK(of(arms).of == Places{1, std::nullopt});
+}
+
 TEST_CASE("references: of several grids of the parent the one that differs least") {
   const std::vector<Arm> arms = {arm("adam", "0.1", 1, {{"workers", "4"}, {"batch", "2"}}),
                                  arm("adam", "0.2", 1, {{"workers", "8"}, {"batch", "2"}}),

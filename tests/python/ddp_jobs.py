@@ -250,6 +250,18 @@ def failures(rank, size):
     refuse("incomplete state", lambda: optimizer.load_state_dict({**saved, "onebit": without}))
     now = optimizer.state_dict()["onebit"]
     assert now["step"] == 2 and all(torch.equal(now["items"][name], items[name]) for name in items)
+    refuse("no groups", lambda: optimizer.load_state_dict({**saved, "param_groups": []}))
+    texts["step after it"] = str(optimizer.state_dict()["onebit"]["step"])
+    refuse("parameters", lambda: onebit.torch.OnebitAdam(module.parameters(), steps=10))
+    refuse("number", lambda: onebit.torch.OnebitAdam(module, steps=10, freeze=5))
+    own = net()
+    with torch.no_grad():
+        next(own.parameters()).add_(rank)
+    refuse("ranks' parameters", lambda: onebit.torch.OnebitAdam(own, steps=10))
+    for name, key, value in (("momentum", "betas", (0.5, 0.999)), ("decay", "weight_decay", 0.1)):
+        other = onebit.torch.OnebitAdam(module, steps=10)
+        other.param_groups[0][key] = value
+        refuse(name, other.step)
     longer = onebit.torch.OnebitAdam(module, steps=40, freeze="fixed:1", variance_floor="0")
     refuse("state of a shorter run", lambda: longer.load_state_dict(saved))
     refuse("not finite", optimizer.step)

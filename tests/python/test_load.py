@@ -49,9 +49,18 @@ class OneLog(InFolder):
         for name, column in run.steps.items():
             np.testing.assert_array_equal(column, self.file["steps"][name][:], name)
         self.assertEqual(list(run.read("steps", ["loss"])), ["step", "loss"])
+        self.assertEqual(list(run.read("steps", "loss")), ["step", "loss"])
+        last = run.evaluations.groupby(["optimizer", "lr"]).loss.last()
+        self.assertEqual(last["onebit-adam", 0.001], run.evaluations.loss.iloc[-1])
         self.assertEqual(run.events.kind.tolist(), ["freeze"])
         self.assertIn("frozen after 10 dense updates", run.events.text[0])
         self.assertEqual(len(run.probes), 0)
+
+    def test_a_run_is_read_from_any_folder(self):
+        run, here = onebit.load("run.h5"), os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir("/")
+        self.assertEqual((run.path, len(run.steps)), ("run.h5", 40))
 
     def test_rows_of_workers_and_tensors_are_named(self):
         workers, tensors = self.run_.workers, self.run_.tensors
@@ -158,7 +167,23 @@ class Folders(InFolder):
                            (lambda: runs.where(optimzer="adam"), "no setting of that name: optimzer.*mean optimizer")):
             with self.assertRaisesRegex(onebit.OnebitError, text):
                 code()
-        self.assertEqual(len(runs.where(lr=5)), 0)
+        nothing = runs.where(lr=5)
+        self.assertEqual(len(nothing), 0)
+        self.assertEqual((len(nothing.evaluations), len(nothing.evaluations.loss)), (0, 0))
+        self.assertEqual([run.name for run in runs.where(arm="adam", seed=2)], ["adam-2"])
+
+    def test_a_run_that_diverged_has_no_result(self):
+        program(f"compare {SMALL} --steps 30 --arm good:lr=1e-2 --arm bad:optimizer=sgd,lr=1e30 -o diverged")
+        table = onebit.load("diverged").table.set_index("run")
+        self.assertEqual(table.status["bad-1"], "diverged")
+        self.assertTrue(np.isnan(table.loss["bad-1"]) and np.isnan(table.accuracy["bad-1"]))
+        self.assertEqual(table.loss.idxmin(), "good-1")
+        self.assertIn("before it diverged: held-out loss", repr(onebit.load("diverged/bad-1.h5")))
+        self.assertGreater(len(onebit.load("diverged/bad-1.h5").evaluations), 0)
+
+    def test_a_sweep_has_the_order_of_its_points(self):
+        self.assertEqual([(run.config["optimizer"], run.config["lr"]) for run in onebit.load("sweep")],
+                         [("adam", 1e-3), ("adam", 1e-2), ("sgd", 1e-3), ("sgd", 1e-2)])
 
     def test_the_setting_has_its_long_name_where_a_column_has_the_short_one(self):
         steps = onebit.load("sweep").read("steps", ["lr", "loss"])

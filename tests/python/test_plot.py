@@ -64,6 +64,27 @@ class Pictures(InFolder):
         with self.assertRaisesRegex(onebit.OnebitError, "no costs of freezing"):
             onebit.plot.freeze_cost(self.runs)
 
+    def test_arms_that_diverged_leave_their_place_empty(self):
+        bad = {"optimizer": "sgd", "lr": 1e30}
+        runs = onebit.compare(model="mlp", data="synthetic", workers=2, batch=4, steps=20, out="diverged",
+                              arm={"good": {"lr": 1e-2}, "bad": bad})
+        labels = [text.get_text() for text in onebit.plot.seconds(runs).get_legend().get_texts()]
+        self.assertEqual(labels, ["good", "bad (no run finished)"])
+        validated = onebit.validate(model="mlp", data="synthetic", workers=2, batch=4, steps=30, seeds=3,
+                                    optimizer="onebit-adam", freeze_at=[5, 20], arm={"bad": {"lr": 1e30}}, out="costs")
+        axes = onebit.plot.freeze_cost(validated)
+        self.assertIn("bad (diverged at 2 of 2 steps)", [text.get_text() for text in axes.get_legend().get_texts()])
+        for data in (onebit.load("costs"), runs[0]):
+            with self.assertRaisesRegex(onebit.OnebitError, "no costs of freezing.*loaded logs have no answer"):
+                onebit.plot.freeze_cost(data)
+
+    def test_arms_after_the_seventh_are_dashed(self):
+        runs = onebit.sweep(model="mlp", data="synthetic", workers=1, batch=2, steps=2, out="many",
+                            axis={"lr": [1e-3 * k for k in range(1, 10)]})
+        lines = list(self.lines(onebit.plot.loss(runs)).values())
+        looks = [(line.get_color(), line.get_linestyle()) for line in lines]
+        self.assertEqual((len(set(looks)), looks[7]), (9, (looks[0][0], "--")))
+
     def test_axes_can_be_given(self):
         figure, axes = plt.subplots(1, 2)
         self.assertIs(onebit.plot.loss(self.runs[0], ax=axes[1]), axes[1])

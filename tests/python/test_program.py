@@ -130,20 +130,32 @@ class Commands(InFolder):
 class Screens(InFolder):
     LONG = {**OPTIONS, "steps": 3000}
 
-    def shown(self, is_terminal, modules=()):
+    def shown(self, is_terminal, modules=None):
         stderr = io.StringIO()
         stderr.isatty = lambda: is_terminal
-        found = {name: types.ModuleType(name) for name in modules}
+        found = modules or {}
         with mock.patch.object(sys, "stderr", stderr), mock.patch.dict(sys.modules, found):
             onebit.run(**self.LONG, out="shown.h5", overwrite=True)
         return stderr.getvalue()
 
-    def test_progress_overwrites_itself_in_terminals_and_notebooks_only(self):
-        for text in (self.shown(True), self.shown(False, ["ipykernel"])):
-            self.assertRegex(text, r"\r[^\n]*/3000  loss [^\n]*\r")
-            self.assertNotIn("\x1b", text)
-            self.assertEqual(text.rstrip("\r").split("\r")[-1].strip(), "")  # nothing stays
+    def test_progress_overwrites_itself_in_terminals_only(self):
+        text = self.shown(True)
+        self.assertRegex(text, r"\r[^\n]*/3000  loss [^\n]*\r")
+        self.assertNotIn("\x1b", text)
+        self.assertEqual(text.rstrip("\r").split("\r")[-1].strip(), "")  # nothing stays
         self.assertEqual(self.shown(False), "")
+
+    def test_progress_in_a_notebook_is_one_output_that_changes(self):
+        display, handle = mock.Mock(), mock.Mock()
+        display.display.return_value = handle
+        modules = {"ipykernel": types.ModuleType("ipykernel"), "IPython": mock.Mock(display=display),
+                   "IPython.display": display}
+        self.assertEqual(self.shown(False, modules), "")
+        display.display.assert_called_once()
+        (first,), how = display.display.call_args
+        states = [first, *(call.args[0] for call in handle.update.call_args_list)]
+        self.assertRegex(states[0]["text/plain"], "/3000  loss ")
+        self.assertEqual((how, states[-1]), ({"raw": True, "display_id": True}, {"text/plain": ""}))
 
     def test_notices_are_passed_on(self):
         stderr = io.StringIO()

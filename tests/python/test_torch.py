@@ -155,11 +155,18 @@ class Hook(Ranks):
             "outside": "this process is not in the process group (rank ",
             "other ranks": "the group has other ranks than the module's process_group ([",
             "two hooks": "the module has another communication hook (",
+            "parameters": "the codecs take a module (generator is none); pass the module itself, not its parameters",
+            "number": "freeze is a text (freeze 5); pass freeze='fixed:K'",
+            "ranks' parameters": "the ranks differ (the parameters' hash: ",
+            "momentum": "only the learning rate may change (betas (0.9, 0.999), now (0.5, 0.999)); give a scheduler",
+            "decay": "only the learning rate may change (weight_decay 0.0, now 0.1); ",
         }
         for number, rank in enumerate(results("failures", 2)):
             texts = {name: str(rank[name]) for name in rank}
             for name, text in expected.items():
                 self.assertIn(f"OnebitError: {text}", texts[name])
+            self.assertIn("parameter group", texts["no groups"])
+            self.assertEqual(texts["step after it"], "2")
             refused = ("the ranks differ (state: loaded on rank 0, refused on rank 1)", "not a state of the codecs")
             self.assertIn(f"OnebitError: {refused[number]}", texts["one rank's state"])
             vector = "worker 1's vector for tensor 0.weight" if number == 1 else ""
@@ -186,10 +193,15 @@ class Library(unittest.TestCase):
             def found(variable="", old_cpu=False):
                 with unittest.mock.patch.dict(os.environ, ONEBIT_CODECS=str(variable)), \
                         unittest.mock.patch.object(_library, "_PACKAGE", package), \
+                        unittest.mock.patch.object(_library._program, "find", return_value=folder + "/bin/onebit"), \
                         unittest.mock.patch.object(_library, "_has_x86_64_v3", return_value=not old_cpu):
                     return pathlib.Path(_library.find())
 
             self.assertRaisesRegex(_library.OnebitError, "the library of the codecs was not found", found)
+            installed = package / "lib/onebit" / _library.NAME  # as cmake --install places program and library
+            installed.parent.mkdir(parents=True)
+            installed.touch()
+            self.assertEqual(found(), installed.resolve())
             libraries[0].touch()
             self.assertEqual([found(), found(old_cpu=True)], [libraries[0], libraries[0]])
             libraries[1].touch()

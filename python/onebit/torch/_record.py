@@ -91,7 +91,7 @@ class DdpRecording(_Recording):
         # A group of its own: the exchanges of other hooks may run at any time, in an order that differs between ranks.
         self.group = dist.new_group(backend="gloo")
         self.compact, self.workers, self.writes = compact, dist.get_world_size(), dist.get_rank() == 0
-        self.recorder = self._open(path, 1 if compact else self.workers, compact) if self.writes else None
+        self.recorder = self._open_on_all(path)
         self.names = {p: name for name, p in self.parameters.items()}
         self.rows: List[Dict[str, Any]] = []  # the gradients so far in this step, by worker
         self.active = True
@@ -105,10 +105,26 @@ class DdpRecording(_Recording):
         ddp: Any = module
         ddp.register_comm_hook(module.process_group if hook is None else state, collect)
 
+    def _open_on_all(self, path: Path) -> Optional[Recorder]:
+        """Opens the trace on rank 0; all ranks raise an error if that fails."""
+        recorder, failure = None, None
+        try:
+            recorder = self._open(path, 1 if self.compact else self.workers, self.compact) if self.writes else None
+        except Exception as error:  # the other ranks wait for this one
+            failure = error
+        told = [None if failure is None else str(failure)]
+        dist.broadcast_object_list(told, 0, group=self.group)
+        if failure is not None:
+            raise failure
+        if told[0] is not None:
+            raise RuntimeError(f"rank 0 cannot write the trace: {told[0]}")
+        return recorder
+
     def __enter__(self) -> DdpRecording:
         return self
 
     def close(self) -> None:
+        """Ends the trace. The hook stays, and only averages from now on."""
         self.active = False
         super().close()
 

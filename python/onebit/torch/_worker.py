@@ -105,10 +105,11 @@ class Worker:
                        **{f"option {name}": text for name, text in self._options.items()},
                        **{f"tensor {i}": f"{name}, {elements} elements, {rows} rows"
                           for i, (name, elements, rows) in enumerate(self._tensors)}}
-        start = {"parameters": _digest(self.named)} if kind == "optimizer" else {}
-        difference = self._difference_of_ranks({**self._facts, **start})
-        if difference is not None:
-            raise difference
+        start = {"the parameters' hash": _digest(self.named)} if kind == "optimizer" else {}
+        for facts in (self._facts, start):
+            difference = self._difference_of_ranks(facts)
+            if difference is not None:
+                raise difference
         self._library = self._make()
 
     def _make(self) -> _library.Worker:
@@ -124,7 +125,7 @@ class Worker:
             if name is not None:
                 return OnebitError("the ranks differ",
                                    f"{name}: {of_ranks[0].get(name)} on rank 0, {facts.get(name)} on rank {rank}",
-                                   "give every rank the same module, options and step; start with equal parameters")
+                                   "give every rank the same module, options, step and parameters")
         return None
 
     def _exchange(self, kind: int, send: Any, send_bytes: List[int], receive: Any, receive_bytes: List[int]) -> None:
