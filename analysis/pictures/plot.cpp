@@ -25,7 +25,9 @@ const char* colour_of(const Plot& plot, std::size_t c) {
 /// Returns how many curves before this one have its colour.
 std::size_t cycle_of(const Plot& plot, std::size_t c) {
   std::size_t count = 0;
-  for (std::size_t before = 0; before < c; ++before) count += colour_of(plot, before) == colour_of(plot, c) ? 1 : 0;
+  for (std::size_t before = 0; before < c; ++before) {
+    if (colour_of(plot, before) == colour_of(plot, c)) ++count;
+  }
   return count;
 }
 
