@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs everything that has to pass before a commit lands: checks of the sources (rooms, includes, kernel lists, format,
 # scripts), tests with gcc, tests with clang and sanitizers, a race check, a minute of fuzzing. --long adds the test cases
-# tagged [.long] and the wheel. At the end it prints the slowest tests, the time of each part, and in the last line the
-# counts. A check that cannot run is skipped, or fails if ONEBIT_REQUIRE (comma-separated) names it.
+# tagged [.long], the wheel, and the JAX worker with JAX from PyPI. At the end it prints the slowest tests, the time of
+# each part, and in the last line the counts. A check that cannot run is skipped, or fails if ONEBIT_REQUIRE
+# (comma-separated) names it.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -255,6 +256,7 @@ grep -qs "CUDA backend: yes" build/ci/configure.log || skip nvcc "not found: ci 
 if [[ $long == yes ]]; then
   timed "ci: long tests" long_tests ci
   timed "wheel" check "the wheel installs without a compiler" tests/wheel_test.sh
+  timed "jax" check "the JAX worker" tests/jax_test.sh
 fi
 if clang_works; then job ci-clang 2; else skip clang "clang++ with sanitizers and OpenMP does not work here"; fi
 race_job

@@ -99,6 +99,7 @@ class Recorder:
             self.gradients[self.steps, worker] = row
 
     def close(self) -> None:
+        """Ends the trace."""
         self.file.close()
 
     def __enter__(self) -> "Recorder":

@@ -68,11 +68,17 @@ class Model(Protocol):
     """A model may also have `initialize(seed)`, which returns the initial weights by name."""
 
     @property
-    def tensors(self) -> Mapping[str, Tuple[int, ...]]: ...
+    def tensors(self) -> Mapping[str, Tuple[int, ...]]:
+        """Shapes by name, in the order of the parameter vector."""
+        ...
 
-    def gradients(self, weights: Arrays, batch: Batch) -> Tuple[float, Tensors]: ...
+    def gradients(self, weights: Arrays, batch: Batch) -> Tuple[float, Tensors]:
+        """Returns the mean loss of one worker's batch and its gradient by name."""
+        ...
 
-    def evaluate(self, weights: Arrays, batch: Batch) -> Tuple[float, int, int]: ...
+    def evaluate(self, weights: Arrays, batch: Batch) -> Tuple[float, int, int]:
+        """Returns the sum of the losses, the number of correct examples, and the number of examples."""
+        ...
 
 
 def _number(text: str) -> Union[int, str]:
