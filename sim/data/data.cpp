@@ -102,7 +102,7 @@ void DataSource::sample(Index step, Range workers, Index batch, Batch& out, Inde
   for (Index w = 0; w < workers.count; ++w) {
     for (Index b = 0; b < batch; ++b) {
       const Index example = split_.draw(key, {step, workers.first + w, first_draw + b}, facts_.train);
-      copy(Split::train, example, w * batch + b, out);
+      fill(Split::train, example, w * batch + b, out);
     }
   }
 }
@@ -115,7 +115,22 @@ void DataSource::read(Split split, Index first, Index count, Batch& out) const {
   }
   resize(1, count, out);
   out.place = {.first_draw = first};
-  for (Index row = 0; row < count; ++row) copy(split, first + row, row, out);
+  for (Index row = 0; row < count; ++row) fill(split, first + row, row, out);
+}
+
+void DataSource::fill(Split split, Index example, Index row, Batch& out) const {
+  copy(split, example, row, out);
+  auto bag = out.tokens.begin() + row * facts_.context;
+  for (std::size_t t = 0; t < facts_.tables.size(); bag += facts_.tables[t++].slots) {
+    const Index rows = facts_.tables[t].rows;
+    const auto beyond =
+        std::find_if(bag, bag + facts_.tables[t].slots, [&](std::int32_t id) { return id < kNoRow || id >= rows; });
+    if (beyond == bag + facts_.tables[t].slots) continue;
+    throw Error("an example looks up a row beyond its table",
+                facts_.name + ", example " + std::to_string(example) + ": row " + std::to_string(*beyond) +
+                    " of table " + std::to_string(t + 1),
+                "the table has " + std::to_string(rows) + " rows; the source has to keep its ids below that");
+  }
 }
 
 std::span<const DataEntry> data_sources() {

@@ -124,7 +124,7 @@ class DataSource {
   /// replacement from the training examples or, if these are split among workers, from the worker's own, by
   /// uniform_index({seed, sampling}, {step, worker, draw}). A worker's examples therefore do not depend on the other
   /// workers of a call. Buffers are reused: nothing is allocated while the size stays the same. Throws Error if a
-  /// number is negative or a worker has no examples.
+  /// number is negative, a worker has no examples, or an example looks up a row that its table does not have.
   void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
   /// Sets sizes and place of `out` as sample does; the values of the examples are arbitrary.
@@ -148,6 +148,8 @@ class DataSource {
 
   /// Writes example `example` of a split to row `row` of `out`, whose buffers have their final size.
   virtual void copy(Split split, Index example, Index row, Batch& out) const = 0;
+  /// Does the same. Throws Error if the example looks up a row that its table does not have.
+  void fill(Split split, Index example, Index row, Batch& out) const;
   void resize(Index workers, Index batch, Batch& out) const;
 
   DataFacts facts_;

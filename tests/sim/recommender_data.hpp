@@ -12,11 +12,12 @@ class FewClicks final : public sim::DataSource {
  public:
   static constexpr Index kFeatures = 3, kSlots = 5;
 
-  FewClicks()
+  /// rows_of_the_last: rows of the third table, whose ids are below 7.
+  explicit FewClicks(Index rows_of_the_last = 7)
       : DataSource({.name = "few-clicks",
                     .features = kFeatures,
                     .context = kSlots,
-                    .tables = {{5, 1}, {4, 3}, {7, 1}},
+                    .tables = {{5, 1}, {4, 3}, {rows_of_the_last, 1}},
                     .classes = 2,
                     .train = 64,
                     .holdout = 16},

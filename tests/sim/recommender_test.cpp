@@ -149,6 +149,18 @@ TEST_CASE("the first T mod N workers own one table more", "[sim][recommender]") 
   REQUIRE(elements_owned(TableSplit::column, 2, tables, 3) == std::vector<Index>{44, 22});
 }
 
+TEST_CASE("a row beyond its table is refused with example, row and table", "[sim][recommender]") {
+  const FewClicks data(6);
+  Batch batch;
+  REQUIRE_NOTHROW(data.read(DataSource::Split::train, 0, 1, batch));
+  // The first example whose last bag is row 6: (7 n + 12 + n n / 5) mod 7 = 6 for n = 3.
+  const std::string refusal =
+      "an example looks up a row beyond its table (few-clicks, example 3: row 6 of table 3); the table has 6 rows; the "
+      "source has to keep its ids below that";
+  REQUIRE_THROWS_WITH(data.read(DataSource::Split::train, 0, 64, batch), refusal);
+  REQUIRE_THROWS_AS(data.sample(0, {0, 4}, 64, batch), Error);
+}
+
 TEST_CASE("splits that are impossible are refused by name", "[sim][recommender]") {
   const FewClicks data;
   const auto refusal = [&](const ModelConfig& config) -> std::string {
