@@ -52,4 +52,19 @@ Index available_memory() {
                    left_in_group(group + "memory/memory.limit_in_bytes", group + "memory/memory.stat", "total_rss")});
 }
 
+std::string processor_name() {
+  std::ifstream facts("/proc/cpuinfo");
+  for (std::string line; std::getline(facts, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+std::string devices_text(const std::string& devices, Index threads) {
+  const std::string name = processor_name();
+  return devices + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+         (name.empty() ? "" : " of " + name);
+}
+
 }  // namespace onebit::device

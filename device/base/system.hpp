@@ -1,5 +1,7 @@
 #pragma once
-// Memory as the operating system reports it.
+// Memory and processor as the operating system reports them.
+
+#include <string>
 
 #include "device/base/types.hpp"
 
@@ -18,5 +20,11 @@ ResidentMemory resident_memory();
 /// Bytes of host memory that this process may still take: what is free or can be made free, within the limits of its
 /// container.
 Index available_memory();
+
+/// Returns the name of the processor's model; empty where the system does not tell it.
+std::string processor_name();
+
+/// Describes devices and the threads that serve them, for logs: "cpu, 2 threads of AMD EPYC 7763".
+std::string devices_text(const std::string& devices, Index threads);
 
 }  // namespace onebit::device

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "device/base/error.hpp"
+#include "device/base/system.hpp"
 #include "optim/two_stage/variance_floor.hpp"
 
 namespace onebit::experiments {
@@ -85,7 +86,7 @@ sim::RunConfig Replay::config() const {
 std::string Replay::devices() const {
   Index threads = 0;
   for (const Seat& seat : seats_) threads += seat.shard.device.threads();
-  return config_.device + ", " + std::to_string(threads) + " threads";
+  return device::devices_text(config_.device, threads);
 }
 
 sim::MeasuredDevices Replay::measured() {

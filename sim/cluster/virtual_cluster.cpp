@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "device/base/error.hpp"
+#include "device/base/system.hpp"
 #include "device/launch/stopwatch.hpp"
 #include "sim/run/run_header.hpp"
 #include "sim/run/step_rows.hpp"
@@ -135,10 +136,9 @@ Index VirtualCluster::variance_lag() const {
 }
 
 std::string VirtualCluster::devices() const {
-  std::string text = config_.device;
   Index threads = 0;
   for (const Replica& replica : replicas_) threads += replica.shard.device.threads();
-  text += ", " + std::to_string(threads) + " threads";
+  const std::string text = device::devices_text(config_.device, threads);
   const Index ranks = group_.processes().size();
   return ranks == 1 ? text : std::to_string(ranks) + " ranks of " + text + " each";
 }

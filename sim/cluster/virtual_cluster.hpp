@@ -89,7 +89,7 @@ class VirtualCluster {
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
   /// Replicas of this process, by rank.
   const std::vector<Replica>& replicas() const { return replicas_; }
-  std::string devices() const;  ///< value of the option `devices`, and the number of threads
+  std::string devices() const;  ///< the option `devices`, and the threads and their processor
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 

@@ -102,3 +102,9 @@ TEST_CASE("the system tells how much memory there is") {
   CHECK(available_memory() > 0);
   CHECK(touched.back() == 'x');
 }
+
+TEST_CASE("devices are described with their threads and the processor") {
+  const std::string one = devices_text("cpu", 1), two = devices_text("cpu:2", 2), name = processor_name();
+  CHECK(one == "cpu, 1 thread" + (name.empty() ? "" : " of " + name));
+  CHECK(two.starts_with("cpu:2, 2 threads"));
+}

@@ -102,6 +102,32 @@ class Chart:
             self.errors.append(f"a click on {name} changes nothing")
 
 
+def at(xs, values, x):
+    """Reads a line at x, between two of its points."""
+    after = next((i for i in range(1, len(xs)) if xs[i] >= x), len(xs) - 1)
+    share = (x - xs[after - 1]) / (xs[after] - xs[after - 1])
+    return values[after - 1] + min(1, max(0, share)) * (values[after] - values[after - 1])
+
+
+def check_reading(chart, data):
+    """The values under the mouse are those of the lines that are drawn there."""
+    bytes_axis = next(number for number, axis in enumerate(data["axes"]) if axis["kind"] == "bytes")
+    chart.run(f"const s = document.getElementById('axis'); s.value = {bytes_axis}; s.onchange()")
+    from selenium.webdriver.common.action_chains import ActionChains
+    area = chart.driver.find_element("css selector", "#chart-box canvas")
+    ActionChains(chart.driver).move_to_element_with_offset(area, 0, 0).perform()
+    text = chart.driver.find_element("id", "chart-legend").text
+    place = re.search(r"bytes sent per worker ([\d.]+) ([TGMkmµ]?)B", text)
+    if not place:
+        chart.errors.append(f"the legend does not say where the mouse is: {text}")
+        return
+    x = float(place[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[place[2]]
+    for arm in data["arms"]:
+        value = re.search(rf"{re.escape(arm['name'])}: ([-+.\de]+)", text)
+        if value and abs(float(value[1]) - at(arm["x"][bytes_axis], arm["mean"], x)) > 0.01 * abs(float(value[1])):
+            chart.errors.append(f"{arm['name']} reads {value[1]} at {x} bytes")
+
+
 def check_clicks(path, stem):
     driver = browser()
     try:
@@ -139,12 +165,18 @@ def check_clicks(path, stem):
         ActionChains(driver).move_to_element_with_offset(area, 60, 0).perform()
         if "move over" in driver.find_element("id", "chart-legend").text:
             chart.errors.append("the legend shows no values under the mouse")
+        check_reading(chart, data)
         full = chart.pixels()
         ActionChains(driver).move_to_element_with_offset(area, -100, 0).click_and_hold().move_by_offset(150, 0).release().perform()
         time.sleep(0.5)
         if chart.pixels() == full:
             chart.errors.append("dragging does not zoom")
         chart.click("reset")
+        for link in driver.find_elements("css selector", "#front a[href^='#']"):
+            link.click()
+            if not driver.find_element("id", link.get_attribute("href").rpartition("#")[2]).get_attribute("open"):
+                chart.errors.append(f"{link.text} does not open")
+            chart.run("document.querySelectorAll('details').forEach((part) => { part.open = false; })")
         for part in driver.find_elements("css selector", "details > summary"):
             part.click()
             if not part.find_element("xpath", "..").get_attribute("open"):
