@@ -160,12 +160,12 @@ def check_clicks(path, stem):
             label = chart.run("return document.querySelector('.dygraph-xlabel').textContent")
             if label != data["axes"][axis]["label"]:
                 chart.errors.append(f"axis {axis} is {label}")
+        check_reading(chart, data)
         from selenium.webdriver.common.action_chains import ActionChains
         area = driver.find_element("css selector", "#chart-box canvas")
         ActionChains(driver).move_to_element_with_offset(area, 60, 0).perform()
         if "move over" in driver.find_element("id", "chart-legend").text:
             chart.errors.append("the legend shows no values under the mouse")
-        check_reading(chart, data)
         full = chart.pixels()
         ActionChains(driver).move_to_element_with_offset(area, -100, 0).click_and_hold().move_by_offset(150, 0).release().perform()
         time.sleep(0.5)
