@@ -116,16 +116,17 @@ std::string question_of(const Comparison& comparison) {
          (one ? "does it send?" : "do they send?");
 }
 
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, so that all 2 hold with 95%; mean ratio over 3 paired
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, so that both hold with 95%; mean ratio over 3 paired
 /// seeds)".
 std::string shift_of(const Verdict& verdict) {
   const analysis::Criterion& criterion = verdict.criterion;
   std::string text = analysis::shift_text(verdict.difference) + " (";
   text.append(analysis::level_text(criterion.level_of_each())).append(" interval ");
   text.append(analysis::range_text(verdict.difference));
-  if (criterion.comparisons > 1)
-    text += ", so that all " + std::to_string(criterion.comparisons) + " hold with " +
-            analysis::level_text(criterion.level);
+  if (criterion.comparisons > 1) {
+    const std::string all = criterion.comparisons == 2 ? "both" : "all " + std::to_string(criterion.comparisons);
+    text += ", so that " + all + " hold with " + analysis::level_text(criterion.level);
+  }
   text += verdict.difference.is_ratio ? "; mean ratio over " : "; mean over ";
   return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
 }
