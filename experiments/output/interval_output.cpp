@@ -9,7 +9,7 @@ std::string interval_text(const analysis::Interval& interval, int digits) {
   const std::string mean = number(interval.mean, digits);
   if (!std::isfinite(interval.half_width)) return mean;
   const int whole = interval.half_width >= 100 ? 1 + static_cast<int>(std::log10(interval.half_width)) : 2;
-  return mean + " ± " + number(interval.half_width, std::min(whole, 6));
+  return mean + " ± " + number(interval.half_width, whole > 6 ? 2 : whole);
 }
 
 std::string percent_interval(const analysis::Interval& interval) {

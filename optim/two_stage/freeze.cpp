@@ -29,11 +29,19 @@ std::optional<std::string> value_of(const std::string& policy, const std::string
   return colon == std::string::npos ? "" : policy.substr(colon + 1);
 }
 
+/// Returns what a policy of no known kind may have meant: a number alone is a share of the steps, or a step.
+std::string advice_on(const std::string& policy) {
+  double number = 0;
+  const auto [end, code] = std::from_chars(policy.data(), policy.data() + policy.size(), number);
+  if (code != std::errc() || end != policy.data() + policy.size() || !(number > 0)) return kForms;
+  return "did you mean " + std::string(number < 1 ? "fraction:" : "fixed:") + policy + "?";
+}
+
 Index fixed_point(const std::string& policy, Index total_steps) {
   if (const auto fraction = freeze_fraction(policy))
     return std::max<Index>(1, std::llround(*fraction * static_cast<double>(total_steps)));
   const auto steps = value_of(policy, "fixed");
-  if (!steps) throw ConfigError("unknown freeze policy", "freeze " + policy, kForms);
+  if (!steps) throw ConfigError("unknown freeze policy", "freeze " + policy, advice_on(policy));
   return parse_number<Index>(policy, *steps);
 }
 

@@ -16,6 +16,8 @@ using Catch::Matchers::StartsWith;
 TEST_CASE("tables: columns are aligned by characters, not by bytes") {
   Table table({"arm", "loss", "runs"});
   table.add({"adam", interval_text({1.25, 0.125, 3}), "3"});
+  CHECK(interval_text({1.8e13, 4.82104e13, 3}) == "1.8e+13 ± 4.8e+13");
+  CHECK(interval_text({17473, 8432.4, 3}) == "17473 ± 8432");
   table.add({"b", interval_text({10, std::numeric_limits<double>::quiet_NaN(), 1}), "1"});
   std::ostringstream out;
   table.print(out);

@@ -106,6 +106,8 @@ TEST_CASE("malformed policies are refused with the valid forms") {
     CAPTURE(text);
     CHECK(contains(message({.policy = text}), "unknown freeze policy"));
   }
+  CHECK(message({.policy = "0.2"}) == "unknown freeze policy (freeze 0.2); did you mean fraction:0.2?");
+  CHECK(message({.policy = "40"}) == "unknown freeze policy (freeze 40); did you mean fixed:40?");
 }
 
 TEST_CASE("freeze numbers out of range are refused") {
