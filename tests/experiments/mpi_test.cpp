@@ -6,6 +6,7 @@
 
 #include "compress/layout/layout.hpp"
 #include "device/base/error.hpp"
+#include "device/base/system.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/log/schema.hpp"
 #include "sim/run/weights_file.hpp"
@@ -254,7 +255,8 @@ TEST_CASE("mpi: a rank holds its workers and receives what the exchanges must mo
   const Outcome table = run_in(folder, mpirun(2, blocks_run("adam", "table")));
   CHECK_THAT(table.out, Contains("received"));
   CHECK_THAT(line_of(table.out, "1 "), Contains("8 to 13"));
-  CHECK(sim::LogReader(folder / "table.h5").header().devices == "2 ranks of cpu, 1 threads each");
+  CHECK(sim::LogReader(folder / "table.h5").header().devices ==
+        "2 ranks of " + device::devices_text("cpu", 1) + " each");
 }
 
 TEST_CASE("mpi: processes share the cores that they may use") {
@@ -267,7 +269,7 @@ TEST_CASE("mpi: processes share the cores that they may use") {
   CAPTURE(run.err);
   REQUIRE(run.status == 0);
   CHECK(sim::LogReader(folder / "run.h5").header().devices ==
-        "2 ranks of cpu, " + std::to_string(share) + " threads each");
+        "2 ranks of " + device::devices_text("cpu", share) + " each");
 }
 
 TEST_CASE("mpi: a run that diverges in one rank ends in all, and says so once, as in one process") {

@@ -512,6 +512,11 @@ TEST_CASE("sweep: a point whose log another program writes is waited for", "[onc
   const Outcome plan = run_onebit(folder, joined(sweep, {"--dry-run", "--json"}));
   const std::string log = "out/" + json_value(plan.out, "name").substr(1, 16) + ".h5";
   fs::create_directory(folder / "out");
+  Process begun(folder / "", onebit_command(tiny_run("sweep", joined(run, {"-o", "begun"}))));
+  REQUIRE(begun.poll([&] { return fs::exists(folder / "begun/sweep.ini"); }));
+  begun.send(SIGTERM);
+  begun.finish();
+  fs::copy(folder / "begun/sweep.ini", folder / "out/sweep.ini");
   Process orphan(folder / "", onebit_command(tiny_run("run", joined(run, {"-o", log}))));
   REQUIRE(orphan.poll([&] { return fs::exists(folder / log); }));
   orphan.send(SIGSTOP);
