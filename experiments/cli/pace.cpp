@@ -9,12 +9,14 @@ namespace {
 constexpr double kShortestAverage = 20;      // seconds
 constexpr double kAveraged = 0.25;           // share of the time so far
 constexpr double kFirst = 0.5;               // seconds from the start to the first estimate
-constexpr double kCorrection = 10;           // seconds in which a correction is made, but for a factor e
+constexpr double kCorrection = 10;           // most seconds in which a correction is made, but for a factor e
+constexpr double kHaste = 0.25;              // share of the remaining time in which it is made if that is less
 constexpr double kLonger = 1.15, kMore = 2;  // an estimate is clearly longer by this factor and these seconds
 
 /// Returns what to show next. counted: what is shown now, less the seconds that have passed since.
 double corrected(double counted, double estimated, double passed) {
-  const double correction = (estimated - counted) * -std::expm1(-passed / kCorrection);
+  const double time = std::clamp(kHaste * std::min(counted, estimated), 1.0, kCorrection);
+  const double correction = (estimated - counted) * -std::expm1(-passed / time);
   const bool is_longer = estimated > kLonger * counted + kMore;
   return counted + (is_longer ? correction : std::min(correction, passed));
 }
@@ -38,6 +40,10 @@ void Pace::note(double done, double all, double now) {
   }
   now_ = std::max(now_, now);
   done_ = done;
+  if (done >= all) {
+    left_ = 0;
+    return;
+  }
   const double estimated = estimate(all - done);
   if (std::isnan(estimated) || now - start_ < kFirst) return;
   left_ = std::isnan(left_) ? estimated : corrected(std::max(0.0, left_ - passed), estimated, passed);

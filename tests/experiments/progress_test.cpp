@@ -78,6 +78,17 @@ TEST_CASE("progress: a job that becomes slower is noticed within a minute") {
       });
 }
 
+TEST_CASE("progress: a short job that becomes faster is soon seen to, and nothing is left at its end") {
+  Pace pace;
+  pace.note(0, 20, 0);
+  pace.note(1, 20, 1);  // 19 more seconds, if all took as long
+  CHECK(pace.seconds_left() == Approx(19));
+  for (int tick = 1; tick <= 70; ++tick) pace.note(1 + tick / 4, 20, 1 + 0.1 * tick);
+  CHECK(pace.seconds_left() < 3);  // 18 are done, and 2 take 0.8 s
+  pace.note(20, 20, 9);
+  CHECK(pace.seconds_left() == 0);
+}
+
 TEST_CASE("progress: what was done before the start does not count") {
   Pace pace;
   pace.note(900, 1000, 5);
