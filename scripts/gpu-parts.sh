@@ -197,7 +197,7 @@ part_step() {
   if [[ "$part" == *no-graphs ]]; then options+=(--graphs false); fi
   if [[ "$kind" == emulated ]]; then
     model=(--model mlp --model.layers "16,8,10" --data synthetic --data.features 16)
-    options=(--workers 4 --batch 2 --rounds 1 --elements 10000)
+    options=(--workers 8 --batch 2 --rounds 1 --elements 10000)
   fi
   figures "${on_gpu[@]}" bin/onebit bench step --optimizer onebit-adam --devices "$devices" --json \
      "${model[@]}" "${options[@]}"
