@@ -101,7 +101,8 @@
   const between = (xs, values, x, toX, toY, back) => {
     const after = Math.max(1, xs.findIndex((each) => each >= x * 0.9999)), low = values[after - 1], high = values[after];
     if (xs.length < 2 || low === null || high === null) return values[xs.length < 2 ? 0 : after - 1];
-    const share = (toX(x) - toX(xs[after - 1])) / (toX(xs[after]) - toX(xs[after - 1]));
+    const width = toX(xs[after]) - toX(xs[after - 1]);  // 0 between evaluations without an exchange, on an axis of bytes
+    const share = width > 0 ? (toX(x) - toX(xs[after - 1])) / width : 0;
     return back(toY(low) + Math.min(1, Math.max(0, share)) * (toY(high) - toY(low)));
   };
   const same = (value) => value;
