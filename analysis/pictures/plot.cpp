@@ -129,7 +129,7 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
     }
     script << separator << "$curve" << c;
     if (plot.curves[c].dots) {
-      script << " with points pt 7 lc rgb '" << colour_of(plot, c - 1) << "' notitle";
+      script << " with points pt 7 lc rgb '" << (c == 0 ? kColours[6] : colour_of(plot, c - 1)) << "' notitle";
     } else {
       const std::size_t cycle = cycle_of(plot, c);
       script << (plot.curves[c].marks ? " with linespoints pt " + std::to_string(kMarks[cycle % 4]) : " with lines")

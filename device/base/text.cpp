@@ -34,6 +34,7 @@ std::size_t distance(std::string_view word, std::string_view candidate) {
   if (candidate.size() > word.size()) {
     const char before = candidate[candidate.size() - word.size() - 1];
     const bool is_end = candidate.ends_with(word) && (before == '.' || before == '-');
+    if (is_end && before == '-' && candidate.find('.') != std::string_view::npos) return 2;
     if (is_end || (word.size() >= 3 && candidate.starts_with(word))) return 1;
   }
   return edit_distance(word, candidate);

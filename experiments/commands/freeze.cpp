@@ -27,7 +27,8 @@ std::vector<Option<Options>> rows() {
        judging_rows<Options>()});
 }
 
-/// Returns a command that judges freezes at two and at four times the step that cost too much.
+/// Returns a command that judges freezes at two and at four times the step that cost too much, or at half of what is left
+/// if both are too late.
 std::string command_for_later_steps(const Options& options, const FreezeAnswer& found) {
   std::vector<std::string> steps;
   for (const Index step : {2 * found.freeze_step, 4 * found.freeze_step}) {
@@ -49,7 +50,7 @@ std::string command_for_later_steps(const Options& options, const FreezeAnswer& 
   if (const double target = price_config_of(options.price).target; std::isfinite(target))
     add("target", shortest(target));
   if (options.judging.margin) add("margin", shortest(*options.judging.margin));
-  add("out", options.out + "-later");
+  add("out", options.out.substr(0, options.out.find_last_not_of('/') + 1) + "-later");
   return text;
 }
 

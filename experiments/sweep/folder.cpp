@@ -26,6 +26,14 @@ SweepDefinition read_definition(const std::string& path) {
                     "give --extend to add the points, or another -o DIR");
 }
 
+/// Returns the files of a folder that are logs for certain.
+std::vector<std::string> run_logs_in(const std::string& folder) {
+  if (!fs::is_directory(folder)) return {};
+  std::vector<std::string> logs = analysis::logs_in(folder);
+  std::erase_if(logs, [](const std::string& path) { return sim::format_of(path) != sim::log_format; });
+  return logs;
+}
+
 /// Throws ConfigError for logs where no sweep has begun: commands that read the folder would take them for the sweep's.
 [[noreturn]] void refuse_logs(const std::string& folder, const std::string& log) {
   throw ConfigError("the folder holds logs that are not of a sweep", log, "give another -o DIR than " + folder);
@@ -71,8 +79,6 @@ std::vector<SweepDefinition> definitions_in(const std::string& folder, const Swe
   const std::string text = text_of(asked);
   std::vector<SweepDefinition> definitions;
   bool known = false;
-  const std::vector<std::string> logs =
-      fs::is_directory(folder) ? analysis::logs_in(folder) : std::vector<std::string>();
   while (true) {
     const std::string path = file_of(folder, definitions.size() + 1);
     if (fs::exists(path)) {
@@ -82,7 +88,11 @@ std::vector<SweepDefinition> definitions_in(const std::string& folder, const Swe
     }
     if (known) return definitions;
     if (!definitions.empty() && !extend) refuse(folder, text);
-    if (definitions.empty() && !logs.empty()) refuse_logs(folder, logs.front());
+    if (definitions.empty()) {
+      const std::vector<std::string> logs = run_logs_in(folder);
+      if (fs::exists(path)) continue;  // another shard has begun meanwhile
+      if (!logs.empty()) refuse_logs(folder, logs.front());
+    }
     if (write && !create_file(path, text)) continue;  // another shard was faster
     definitions.push_back(asked);
     return definitions;

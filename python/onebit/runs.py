@@ -330,9 +330,9 @@ class Runs(Sequence[Run]):
 def _in_order(folder: pathlib.Path, files: list[pathlib.Path]) -> list[pathlib.Path]:
     """Returns the logs in the order of a sweep's index, if the folder has one; its files are named by hashes."""
     try:
-        with open(folder / "index.csv", newline="") as index:
+        with open(folder / "index.csv", newline="", encoding="utf-8") as index:
             places = {row["name"]: place for place, row in enumerate(csv.DictReader(index))}
-    except (OSError, KeyError, csv.Error):
+    except (OSError, KeyError, UnicodeDecodeError, csv.Error):
         return files
     return sorted(files, key=lambda file: places.get(file.stem, len(places)))
 

@@ -99,23 +99,28 @@
   // Reads every line where the mouse is, between two evaluations on the straight line that is drawn.
   let drawn = [];
   const between = (xs, values, x, toX, toY, back) => {
-    const after = Math.max(1, xs.findIndex((each) => each >= x * 0.9999)), low = values[after - 1], high = values[after];
-    if (xs.length < 2 || low === null || high === null) return values[xs.length < 2 ? 0 : after - 1];
-    const width = toX(xs[after]) - toX(xs[after - 1]);  // 0 between evaluations without an exchange, on an axis of bytes
-    const share = width > 0 ? (toX(x) - toX(xs[after - 1])) / width : 0;
-    return back(toY(low) + Math.min(1, Math.max(0, share)) * (toY(high) - toY(low)));
+    const found = xs.findIndex((each) => each >= x * 0.9999), after = found < 0 ? xs.length - 1 : found;
+    if (after === 0 || values[after - 1] === null || values[after] === null) return values[after];
+    const share = (toX(x) - toX(xs[after - 1])) / (toX(xs[after]) - toX(xs[after - 1]));
+    return back(toY(values[after - 1]) + Math.min(1, Math.max(0, share)) * (toY(values[after]) - toY(values[after - 1])));
   };
   const same = (value) => value;
-  const readAt = (line, x) => {
-    const usableAt = line.x.map((_, i) => i).filter((i) => usable(line.x[i], line.y[i]));
-    const of = (values) => usableAt.map((i) => values[i]), toX = state.logX ? Math.log : same;
-    const y = between(of(line.x), of(line.y), x, toX, ...(state.logY ? [Math.log, Math.exp] : [same, same]));
-    return {line, y, half: line.half && between(of(line.x), of(line.half), x, toX, same, same)};
+  // What is drawn of a line: of several points at one place, such as evaluations between exchanges, the last one.
+  const drawnOf = (line) => {
+    const shown = line.x.map((_, i) => i).filter((i) => usable(line.x[i], line.y[i]))
+      .filter((i, k, all) => k + 1 === all.length || line.x[all[k + 1]] > line.x[i]);
+    const of = (values) => values && shown.map((i) => values[i]);
+    return {line, x: of(line.x), y: of(line.y), half: of(line.half)};
+  };
+  const readAt = ({line, x: xs, y: ys, half}, x) => {
+    const toX = state.logX ? Math.log : same;
+    const y = between(xs, ys, x, toX, ...(state.logY ? [Math.log, Math.exp] : [same, same]));
+    return {line, y, half: half && between(xs, half, x, toX, same, same)};
   };
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
     if (point.x === undefined) return "move over the chart to read values";
-    const rows = drawn.filter((line) => point.x <= line.x[line.x.length - 1] * 1.0001)
+    const rows = drawn.map(drawnOf).filter(({x}) => x.length > 0 && point.x <= x[x.length - 1] * 1.0001)
       .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y).slice(0, 14)
       .map(({line, y, half: width}) => {
         const half = width === null ? "" : ` ± ${Number(width.toPrecision(2))}`;
