@@ -276,7 +276,9 @@ int bench_mpi_command(const Options& options) {
 void refuse_unused(const Options& options, const std::string& what) {
   const auto only_for = [&](const std::string& owner, const std::string& option, bool given) {
     if (given && what != owner)
-      throw ConfigError("option of another measurement", "--" + option, option == "elements" ? "only bench kernels and step take it" : "only bench " + owner + " takes it");
+      throw ConfigError(
+          "option of another measurement", "--" + option,
+          option == "elements" ? "only bench kernels and step take it" : "only bench " + owner + " takes it");
   };
   if (what != "step") only_for("kernels", "elements", options.elements > 0);
   only_for("scaling", "global-batch", options.global_batch > 0);

@@ -5,6 +5,7 @@
 #include "analysis/compare/arms.hpp"
 #include "device/base/error.hpp"
 #include "experiments/sweep/files.hpp"
+#include "sim/log/reader.hpp"
 
 namespace onebit::experiments {
 namespace {

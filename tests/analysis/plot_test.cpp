@@ -59,6 +59,14 @@ TEST_CASE("plot: an SVG and a PNG are written") {
   CHECK(read_file(folder / "p.png").size() > 2000);
 }
 
+TEST_CASE("plot: dots that come first are drawn") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  Plot plot = sample();
+  plot.curves = {{.label = "", .x = {1, 2}, .y = {1, 2}, .dots = true}};
+  CHECK(draw(plot, folder / "p").size() == 2);  // under UBSan, a curve before the first one would be an error
+}
+
 TEST_CASE("plot: dots, and logarithmic axes without what has no logarithm") {
   ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
   const Folder folder;

@@ -253,10 +253,11 @@ TEST_CASE("sweep: values that a definition could not keep are refused") {
 
 TEST_CASE("sweep: a folder with logs that are not of a sweep is refused") {
   const Folder folder;
-  folder.write("compared/adam-1.h5", "a log");
-  CHECK_THAT(refusal([&] {
-               definitions_in(folder / "compared", definition({"--axis", "seed=1,2"}), false, false);
-             }),
+  const auto begin = [&] { definitions_in(folder / "compared", definition({"--axis", "seed=1,2"}), false, false); };
+  folder.write("compared/data.h5", "no log");
+  CHECK_NOTHROW(begin());
+  REQUIRE(run_onebit(folder, tiny_run("run", {"--steps", "1", "-o", "compared/adam-1.h5"})).status == 0);
+  CHECK_THAT(refusal(begin),
              Contains("not of a sweep (" + (folder / "compared/adam-1.h5")) && Contains("another -o DIR"));
 }
 
