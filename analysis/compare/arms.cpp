@@ -21,9 +21,23 @@ constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log
                                           "probe.every", "probe.curvature", "probe.moved",       "eval.every",
                                           "data.path",   "data.test"};
 
-bool is_table(const std::string& path) {
-  const std::string format = sim::format_of(path);
-  return !format.empty() && format != sim::log_format;
+/// Returns the *.h5 files directly in a folder whose format `is_wanted`, by name; the format is empty where it is
+/// unknown.
+template <class IsWanted>
+std::vector<std::string> files_in(const std::string& folder, const IsWanted& is_wanted) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string path = entry->path().string();
+    if (path.ends_with(".h5") && is_wanted(sim::format_of(path))) files.push_back(path);
+  }
+  if (error) throw ConfigError("cannot read folder: " + error.message(), folder, "check its name and permissions");
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> possible_logs_in(const std::string& folder) {
+  return files_in(folder, [](const std::string& format) { return format.empty() || format == sim::log_format; });
 }
 
 /// Returns an error's message with the file's path, which errors from lower layers may lack.
@@ -89,15 +103,7 @@ void name_by_options(std::vector<Arm>& arms) {
 }  // namespace
 
 std::vector<std::string> logs_in(const std::string& folder) {
-  std::vector<std::string> logs;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string path = entry->path().string();
-    if (path.ends_with(".h5") && !is_table(path)) logs.push_back(path);
-  }
-  if (error) throw ConfigError("cannot read folder: " + error.message(), folder, "check its name and permissions");
-  std::ranges::sort(logs);
-  return logs;
+  return files_in(folder, [](const std::string& format) { return format == sim::log_format; });
 }
 
 std::vector<std::string> log_paths(std::span<const std::string> paths) {
@@ -106,7 +112,7 @@ std::vector<std::string> log_paths(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     std::error_code error;
     const bool folder = fs::is_directory(path, error);
-    const std::vector<std::string> found = folder ? logs_in(path) : std::vector{path};
+    const std::vector<std::string> found = folder ? possible_logs_in(path) : std::vector{path};
     if (found.empty())
       throw ConfigError("no run logs in this folder", path, "a log is a file *.h5, as 'onebit run' writes it");
     for (const std::string& file : found) {

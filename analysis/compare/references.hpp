@@ -28,8 +28,8 @@ const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 /// of an optimizer comes from its registry row (optim::parent_of). Of several grids of the parent, the one whose other
 /// options differ least from the arm's is used, or the first of several that are equally near. An arm without a parent
 /// among the runs is compared with the arm of this kind called "dense", else with the first one, at the best rate of
-/// that arm's grid. If `baseline` names
-/// an arm, all others are compared with it. Throws ConfigError for a name that no arm has, with the nearest name.
+/// that arm's grid. If `baseline` names an arm, all others are compared with it. Throws ConfigError for a name that no
+/// arm has, with the nearest name.
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline);
 
 }  // namespace onebit::analysis

@@ -29,12 +29,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// Number of edits between a word and a candidate; 1 if the candidate begins with the word, or ends with it after a
-/// dot or a dash.
+/// dot or, in a name without dots, after a dash.
 std::size_t distance(std::string_view word, std::string_view candidate) {
   if (candidate.size() > word.size()) {
     const char before = candidate[candidate.size() - word.size() - 1];
-    const bool is_end = candidate.ends_with(word) && (before == '.' || before == '-');
-    if (is_end && before == '-' && candidate.find('.') != std::string_view::npos) return 2;
+    const bool dotted = candidate.find('.') != std::string_view::npos;
+    const bool is_end = candidate.ends_with(word) && (before == '.' || (before == '-' && !dotted));
     if (is_end || (word.size() >= 3 && candidate.starts_with(word))) return 1;
   }
   return edit_distance(word, candidate);

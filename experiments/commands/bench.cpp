@@ -274,15 +274,14 @@ int bench_mpi_command(const Options& options) {
 
 /// Throws ConfigError for an option of another measurement.
 void refuse_unused(const Options& options, const std::string& what) {
-  const auto only_for = [&](const std::string& owner, const std::string& option, bool given) {
-    if (given && what != owner)
-      throw ConfigError(
-          "option of another measurement", "--" + option,
-          option == "elements" ? "only bench kernels and step take it" : "only bench " + owner + " takes it");
+  const auto only_for = [&](const std::vector<std::string>& owners, const std::string& option, bool given) {
+    if (given && std::ranges::find(owners, what) == owners.end())
+      throw ConfigError("option of another measurement", "--" + option,
+                        "only bench " + join(owners, " and ") + (owners.size() == 1 ? " takes it" : " take it"));
   };
-  if (what != "step") only_for("kernels", "elements", options.elements > 0);
-  only_for("scaling", "global-batch", options.global_batch > 0);
-  only_for("scaling", "sweep", !options.sweep.empty());
+  only_for({"kernels", "step"}, "elements", options.elements > 0);
+  only_for({"scaling"}, "global-batch", options.global_batch > 0);
+  only_for({"scaling"}, "sweep", !options.sweep.empty());
 }
 
 /// Returns the configuration. If no data is named, a model that takes features gets synthetic examples of its shape.

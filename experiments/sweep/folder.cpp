@@ -5,7 +5,6 @@
 #include "analysis/compare/arms.hpp"
 #include "device/base/error.hpp"
 #include "experiments/sweep/files.hpp"
-#include "sim/log/reader.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -25,14 +24,6 @@ SweepDefinition read_definition(const std::string& path) {
   const std::string stored = file_of(folder, 1);
   throw ConfigError("the folder holds another sweep: " + difference(text, file_text(stored)), stored,
                     "give --extend to add the points, or another -o DIR");
-}
-
-/// Returns the files of a folder that are logs for certain.
-std::vector<std::string> run_logs_in(const std::string& folder) {
-  if (!fs::is_directory(folder)) return {};
-  std::vector<std::string> logs = analysis::logs_in(folder);
-  std::erase_if(logs, [](const std::string& path) { return sim::format_of(path) != sim::log_format; });
-  return logs;
 }
 
 /// Throws ConfigError for logs where no sweep has begun: commands that read the folder would take them for the sweep's.
@@ -90,7 +81,7 @@ std::vector<SweepDefinition> definitions_in(const std::string& folder, const Swe
     if (known) return definitions;
     if (!definitions.empty() && !extend) refuse(folder, text);
     if (definitions.empty()) {
-      const std::vector<std::string> logs = run_logs_in(folder);
+      const auto logs = fs::is_directory(folder) ? analysis::logs_in(folder) : std::vector<std::string>();
       if (fs::exists(path)) continue;  // another shard has begun meanwhile
       if (!logs.empty()) refuse_logs(folder, logs.front());
     }

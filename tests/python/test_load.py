@@ -219,10 +219,11 @@ class Folders(InFolder):
         with self.assertWarnsRegex(UserWarning, "left out: cannot read log") as caught:
             runs = onebit.load("damaged")
         self.assertEqual((len(runs), len(runs.problems)), (1, 3))
-        self.assertEqual({os.path.basename(problem.where) for problem in runs.problems}, {first, second, third})
-        for problem in runs.problems:
+        for name in (first, second, third):
+            (problem,) = (each for each in runs.problems if name in each.where)
             self.assertIn(f"cannot be read: {problem}", repr(runs))
-        self.assertIn("truncated to 100000 of", " ".join(map(str, runs.problems)))
+            if name == first:
+                self.assertIn("truncated to 100000 of", str(problem))
         self.assertEqual(caught.filename, __file__)
         with self.assertRaisesRegex(onebit.OnebitError, "truncated"):
             onebit.load(f"damaged/{first}")

@@ -120,7 +120,7 @@
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
     if (point.x === undefined) return "move over the chart to read values";
-    const rows = drawn.map(drawnOf).filter(({x}) => x.length > 0 && point.x <= x[x.length - 1] * 1.0001)
+    const rows = drawn.filter(({x}) => x.length > 0 && point.x <= x[x.length - 1] * 1.0001)
       .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y).slice(0, 14)
       .map(({line, y, half: width}) => {
         const half = width === null ? "" : ` ± ${Number(width.toPrecision(2))}`;
@@ -140,7 +140,7 @@
     box.textContent = table.length ? "" : data.arms.length ? "nothing to draw: choose an arm below" : "";
     element("chart-legend").textContent = "";
     root.dataset.drawn = String(table.length ? lines.length : 0);
-    drawn = lines;
+    drawn = lines.map(drawnOf);
     if (!table.length) return;
     const series = {}, range = zoom || rangeOf(lines), grid = isDark() ? "#3a3f46" : "#dddddd";
     lines.forEach((line) => {

@@ -105,8 +105,10 @@ class Worker:
                        **{f"option {name}": text for name, text in self._options.items()},
                        **{f"tensor {i}": f"{name}, {elements} elements, {rows} rows"
                           for i, (name, elements, rows) in enumerate(self._tensors)}}
-        start = {"the parameters' hash": _digest(self.named)} if kind == "optimizer" else {}
-        for facts in (self._facts, start):
+        compared = [self._facts]
+        if kind == "optimizer":
+            compared.append({"the parameters' hash": _digest(self.named)})
+        for facts in compared:
             difference = self._difference_of_ranks(facts)
             if difference is not None:
                 raise difference
