@@ -1,5 +1,10 @@
 // The debug device catches what a GPU would get wrong: missing transfers in both directions, unwritten memory, and
 // accesses past the end.
+#include <sys/mman.h>
+
+#include <bit>
+#include <cerrno>
+
 #include "device/base/error.hpp"
 #include "device/launch/launch.hpp"
 #include "tests/catch.hpp"
@@ -44,7 +49,7 @@ TEST_CASE("debug: a kernel that runs past the end faults") {
 TEST_CASE("debug: a kernel with a pointer to host memory or to another device's is refused by name") {
   ONEBIT_SKIP_UNLESS(debug::kChecksPointers, "gcc", "this compiler cannot clear padding, so pointers are not checked");
   const Device device = Device::debug(1);
-  std::vector<int> host(3);
+  std::vector<int> host(1 << 20);  // too large for the heap, which lies below 4 GiB in programs at fixed addresses
   CHECK_THROWS_WITH(
       for_each(device, 3, VisitKernel{host.data()}),
       "a kernel was given a pointer to memory outside its device (onebit::tests::VisitKernel); upload the "
@@ -53,8 +58,23 @@ TEST_CASE("debug: a kernel with a pointer to host memory or to another device's 
   auto theirs = Buffer<int>::zeros(other, 3);
   CHECK_THROWS_AS(for_each(device, 3, VisitKernel{theirs.data()}), Error);
   CHECK_NOTHROW(for_each(other, 3, VisitKernel{theirs.data()}));
-  CHECK(host == std::vector<int>(3));
+  CHECK(host == std::vector<int>(1 << 20));
   auto values = Buffer<float>::zeros(device, 3);
   double sum = 0;
   CHECK_THROWS_AS(reduce(device, 1, Chunks(Index{3}), CountTerm{values.data()}, &sum), Error);
+}
+
+TEST_CASE("debug: a number in a kernel is no pointer, even if memory is mapped at that address") {
+  const float beta = 0.9F;
+  const std::uintptr_t address = std::bit_cast<std::uint32_t>(beta);
+  constexpr std::size_t kBytes = 4096;
+  void* const page = ::mmap(reinterpret_cast<void*>(address / kBytes * kBytes), kBytes, PROT_READ,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  const bool mapped = page != MAP_FAILED || errno == EEXIST;
+  REQUIRE(mapped);
+  const Device device = Device::debug(1);
+  auto values = on(device, std::vector<float>{1, 2, 3});
+  CHECK_NOTHROW(for_each(device, 3, MultiplyKernel{values.data(), beta}));
+  CHECK(values.to_host() == std::vector<float>{beta, 2 * beta, 3 * beta});
+  if (page != MAP_FAILED) ::munmap(page, kBytes);
 }

@@ -3,7 +3,7 @@
 
 ONEBIT_FOR_EACH(onebit::tests::MathKernel);
 ONEBIT_FOR_EACH(onebit::tests::RandomKernel);
-ONEBIT_FOR_EACH(onebit::tests::ShrinkKernel);
+ONEBIT_FOR_EACH(onebit::tests::MultiplyKernel);
 ONEBIT_FOR_EACH(onebit::tests::VisitKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::tests::LanesKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::tests::VisitKernel);

@@ -66,9 +66,10 @@ struct ColumnSumsKernel {
   }
 };
 
-struct ShrinkKernel {
+struct MultiplyKernel {
   float* values;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] *= 1e-10f; }
+  float factor;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] *= factor; }
 };
 
 struct SignBitKernel {
