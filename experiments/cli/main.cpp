@@ -1,6 +1,7 @@
 // The program `onebit`: finds the command and turns errors into one line and an exit status.
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,6 +107,21 @@ void open_standard_streams() {
   }
 }
 
+/// Names the parent by its process id, if this program is to end with it. The Python package sets it.
+constexpr const char* kEndsWithVariable = "ONEBIT_ENDS_WITH";
+
+/// If the environment names the parent, its end, or that of its thread that waits for this program, asks the command to
+/// stop as SIGTERM does.
+void end_with_parent() {
+  const char* named = std::getenv(kEndsWithVariable);
+  if (named == nullptr) return;
+  const pid_t parent = std::atoi(named);
+  unsetenv(kEndsWithVariable);       // the children of this program have another parent
+  std::signal(SIGPIPE, [](int) {});  // a run completes its log even if nobody reads its messages any more
+  if (getppid() == parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent && kill(parent, 0) != 0) std::raise(SIGTERM);  // it ended before that
+}
+
 bool is_over = false;  // whether main() returns
 
 /// HDF5 calls exit() where it gets no memory for an identifier. Without this, the program would end without a word.
@@ -149,6 +165,7 @@ int main(int argc, char** argv) {
   const PrintableOutput output;
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
   std::signal(SIGINT, SIG_DFL);   // a shell's background job ignores it; runs do not, so neither does what comes before
+  end_with_parent();
   check_files_in_readers();
   const int status = run_program(argc, argv);
   is_over = true;

@@ -17,6 +17,9 @@ from onebit._screen import Screen
 # The program shows its progress line if this variable says that stderr reaches a person through another program.
 _PASSED_ON = "ONEBIT_STDERR_IS_PASSED_ON"
 
+# The program stops with a complete log when the thread that started it ends, in the process that this variable names.
+_ENDS_WITH = "ONEBIT_ENDS_WITH"
+
 _ERROR_START = "onebit: error: "
 _PARTS = re.compile(r"(?P<what>.*?)(?: \((?P<where>.*?)\))?(?:; (?P<hint>.*))?", re.DOTALL)
 
@@ -83,7 +86,7 @@ class _Child:
     """The program while it runs: collects its stdout, and shows and collects the lines of its stderr."""
 
     def __init__(self, program: str, words: Sequence[str], screen: Screen) -> None:
-        environment = dict(os.environ)
+        environment = {**os.environ, _ENDS_WITH: str(os.getpid())}  # this thread waits for the program
         if screen.overwrites:
             environment[_PASSED_ON] = "1"
         # In a session of its own, which Ctrl-C in the terminal does not reach: a second signal would kill a run.

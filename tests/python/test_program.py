@@ -167,16 +167,28 @@ class Screens(InFolder):
 class Interrupts(InOwnFolder):
     def interrupted(self, options, group):
         """Trains, and sends SIGINT once the log is there: to Python alone, or to its process group as a terminal does."""
-        code = f"import onebit; onebit.run(**{ {**OPTIONS, **options, 'steps': 10_000_000} }, out='run.h5')"
-        with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True,
-                              start_new_session=True) as process:
-            while not os.path.exists("run.h5") and process.poll() is None:
-                time.sleep(0.02)
-            time.sleep(0.3)
+        with self.python(f"onebit.run(**{ {**OPTIONS, **options, 'steps': 10_000_000} }, out='run.h5')") as process:
             (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
             err = process.communicate(timeout=100)[1]
         self.assertIn("KeyboardInterrupt", err)
         self.assertIn("onebit: stopped; to continue: ", err)
+        self.assert_resumable()
+
+    def python(self, code):
+        """Starts Python with the package, and returns it once run.h5 is there."""
+        process = subprocess.Popen([sys.executable, "-c", f"import onebit; {code}"], stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        self.wait_for(lambda: os.path.exists("run.h5") or process.poll() is not None)
+        time.sleep(0.3)
+        return process
+
+    def wait_for(self, condition):
+        end = time.monotonic() + 100
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def assert_resumable(self):
         self.assertEqual(onebit.load("run.h5").status, "stopped")
         self.assertTrue([name for name in os.listdir(".") if name.startswith("run.h5.checkpoint-")])
 
@@ -185,6 +197,20 @@ class Interrupts(InOwnFolder):
 
     def test_so_does_the_interrupt_of_a_terminal(self):
         self.interrupted({}, True)
+
+    def test_the_program_stops_with_a_python_that_is_killed(self):
+        screen = "import onebit._screen, sys; sys.stderr.isatty = lambda: True"  # progress lines, which nobody reads then
+        call = f"onebit.run(**{ {**OPTIONS, 'steps': 10_000_000} }, out='run.h5')"
+        in_thread = f"import threading; t = threading.Thread(target=lambda: {call}); t.start(); t.join()"
+        for number, code in enumerate((call, f"{screen}; {in_thread}")):
+            with self.subTest(number):
+                os.makedirs(str(number))
+                os.chdir(str(number))
+                with self.python(code) as process:
+                    process.kill()
+                self.wait_for(lambda: onebit.load("run.h5").status != "running")
+                self.assert_resumable()
+                os.chdir("..")
 
     @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
     @unittest.skipUnless(os.path.exists(f"{os.path.dirname(PROGRAM)}/libonebit_mpi.so"), "there is no plugin for MPI")
