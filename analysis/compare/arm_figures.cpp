@@ -204,6 +204,7 @@ ArmFigures figures_of(const Arm& arm, const Pricing& pricing) {
   ArmFigures figures;
   figures.name = arm.name;
   count_runs(runs, figures);
+  figures.above_start = start_and_end(arm).rose();
   figures.unfinished_runs = unfinished_lines(arm);
   figures.final_loss = interval_of(finished, &Summary::final_loss);
   figures.best_loss = interval_of(finished, &Summary::best_loss);

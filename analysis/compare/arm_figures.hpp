@@ -66,6 +66,7 @@ struct ArmFigures {
   std::string name;
   Rates rates;
   Index runs = 0, finished = 0, diverged = 0, failed = 0, unfinished = 0;
+  bool above_start = false;                       ///< whether start_and_end() rose
   std::vector<std::string> unfinished_runs;       ///< one line per run that did not finish: see unfinished_lines
   Interval final_loss, best_loss, accuracy, auc;  ///< evaluated losses, accuracy and AUC
   Interval boundary_bytes;                        ///< part of `bytes` that crossed a boundary; NaN: no boundary

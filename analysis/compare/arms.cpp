@@ -195,6 +195,19 @@ OptionValues arm_options(const Run& run) {
   return options;
 }
 
+StartAndEnd start_and_end(const Arm& arm) {
+  StartAndEnd losses{0, 0, 0};
+  for (const Run& run : arm.runs) {
+    if (outcome_of(run) != Outcome::finished || run.evaluations.empty()) continue;
+    losses.start += run.evaluations.front().loss;
+    losses.end += run.summary.final_loss;
+    ++losses.runs;
+  }
+  losses.start /= static_cast<double>(losses.runs);
+  losses.end /= static_cast<double>(losses.runs);
+  return losses;
+}
+
 std::vector<Arm> arms_of(std::vector<Run> runs) {
   std::vector<Arm> arms;
   for (Run& run : runs) {

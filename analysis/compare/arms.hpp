@@ -72,6 +72,14 @@ struct Arm {
   std::vector<Run> runs;  ///< runs in the order of their seeds; at least one
 };
 
+/// Losses of the first and the last evaluation, means over the finished runs of an arm; NaN without evaluations.
+struct StartAndEnd {
+  double start, end;
+  Index runs;
+  bool rose() const { return end > start; }
+};
+StartAndEnd start_and_end(const Arm& arm);
+
 /// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, where that gives distinct names, and then
 /// stay in order of appearance; else they are named by the options in which they differ (arm_names) and sorted by them.
 /// An option that one log has and another lacks, because an older program wrote it, makes two arms. Throws ConfigError

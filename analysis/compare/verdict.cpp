@@ -105,6 +105,15 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
   return text;
 }
 
+/// Says which arm did not train: "b did not train: it ended at a loss of 17473, above the 2.72 of its start (...)".
+std::string failure(const Arm& baseline, const Arm& arm) {
+  const Arm& failed = start_and_end(arm).rose() ? arm : baseline;
+  const StartAndEnd losses = start_and_end(failed);
+  return failed.name + " did not train: it ended at a loss of " + figure(losses.end, 3) + ", above the " +
+         figure(losses.start, 3) + " of its start (means over " + std::to_string(losses.runs) +
+         (losses.runs == 1 ? " seed)" : " seeds)");
+}
+
 /// Returns "about 34 seeds would be needed to show 1%".
 std::string need_text(const Verdict& verdict) {
   const bool beyond = verdict.seeds_needed >= most_seeds;
@@ -132,6 +141,8 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
       return "too few seeds to judge " + arm.name + " against " + baseline.name + ": " + scarcity(verdict);
     case Judgement::not_comparable_diverged:
       return pair + " are not comparable: " + divergence(baseline, arm, verdict);
+    case Judgement::not_comparable_untrained:
+      return pair + " are not comparable: " + failure(baseline, arm);
     case Judgement::undefined:
       break;
   }
@@ -197,11 +208,15 @@ bool any_diverged(const Arm& arm) {
 }
 
 /// Draws the conclusion from the difference, by the criterion.
-void conclude(Verdict& verdict) {
+void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const Criterion& criterion = verdict.criterion;
   verdict.judgement = judge(verdict.difference, criterion.margin);
   verdict.equivalent = within_margin(verdict.difference, criterion.margin);
   if (verdict.judgement != Judgement::not_resolved) return;
+  if (start_and_end(baseline).rose() != start_and_end(arm).rose()) {
+    verdict.judgement = Judgement::not_comparable_untrained;
+    return;
+  }
   const auto needed = [&](double difference) {
     return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), verdict_power);
   };
@@ -240,8 +255,14 @@ std::string p_text(const Difference& difference) {
 }
 
 std::string_view name(Judgement judgement) {
-  constexpr std::string_view names[] = {
-      "not_resolved", "equivalent", "better", "worse", "too_few_seeds", "not_comparable_diverged", "undefined"};
+  constexpr std::string_view names[] = {"not_resolved",
+                                        "equivalent",
+                                        "better",
+                                        "worse",
+                                        "too_few_seeds",
+                                        "not_comparable_diverged",
+                                        "not_comparable_untrained",
+                                        "undefined"};
   return names[static_cast<std::size_t>(judgement)];
 }
 
@@ -269,7 +290,7 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
   if (any_diverged(baseline) || any_diverged(arm)) {
     verdict.judgement = Judgement::not_comparable_diverged;
   } else {
-    conclude(verdict);
+    conclude(baseline, arm, verdict);
   }
   verdict.sentence = main_clause(baseline, arm, verdict) + rates_clause(baseline, arm, verdict);
   verdict.warnings = warnings_of(baseline, arm);

@@ -36,7 +36,10 @@ enum class Judgement {
   worse,                    ///< the interval lies above 0
   too_few_seeds,            ///< fewer than two pairs
   not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
-  undefined,                ///< the baseline has a final loss of 0, so there is no relative difference
+  /// One arm ended above the loss of its start, the other did not, and the interval contains 0. Losses that blew up
+  /// vary by orders of magnitude over the seeds, so that no number of seeds would say more.
+  not_comparable_untrained,
+  undefined,  ///< the baseline has a final loss of 0, so there is no relative difference
 };
 
 /// Returns "not_resolved", "equivalent", ...

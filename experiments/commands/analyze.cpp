@@ -11,6 +11,7 @@
 #include "experiments/commands/validation_options.hpp"
 #include "experiments/output/analyze_output.hpp"
 #include "experiments/output/comparison_output.hpp"
+#include "experiments/output/findings.hpp"
 #include "experiments/output/fit_output.hpp"
 #include "experiments/output/pictures.hpp"
 #include "experiments/output/screen.hpp"
@@ -127,7 +128,8 @@ int compare_logs(const Options& options) {
   const std::unique_ptr<netmodel::CostModel> model = netmodel::make_cost_model(price.cost_model);
   analysis::LogSet logs = analysis::read_logs(options.arguments);
   const std::vector<analysis::Arm> arms = analysis::arms_of(std::move(logs.runs));
-  const std::vector<std::string> problems = problems_of(arms);
+  std::vector<std::string> problems;
+  for (const SharedFinding& finding : findings_of(arms)) problems.push_back(line_of(finding, arms));
   const analysis::ComparisonRequest request{
       .baseline = options.baseline,
       .margin = options.judging.margin.value_or(analysis::default_margin),

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <ostream>
 
-#include "analysis/compare/arm_names.hpp"
-#include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
-#include "experiments/output/cost_output.hpp"
 #include "experiments/output/screen.hpp"
 
 namespace onebit::experiments {
@@ -169,48 +165,7 @@ Json theory_json(const analysis::TheoryView& view) {
                                                      {"input_square", view.error.input_square}})}});
 }
 
-/// A finding and the runs that have it.
-struct SharedFinding {
-  std::string text;
-  std::map<std::size_t, std::vector<std::uint32_t>> seeds;  ///< by index of the arm
-  std::vector<std::string> paths;
-};
-
-/// Returns an arm's name with its learning rate, which many names hold already.
-std::string name_with_rate(const analysis::Arm& arm) {
-  const std::string rate = analysis::option_of(arm.runs.front().header, "optimizer.lr").value_or("");
-  return rate.empty() || analysis::names_rate(arm.name, arm.options) ? arm.name : arm.name + ", lr " + rate;
-}
-
-/// Returns "adam, lr 0.1, seeds 1, 2: problem: ... (out/adam-1.h5 and 1 more)".
-std::string line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms) {
-  std::vector<std::string> runs;
-  for (const auto& [arm, seeds] : finding.seeds) runs.push_back(name_with_rate(arms[arm]) + ", " + seeds_text(seeds));
-  const std::size_t others = finding.paths.size() - 1;
-  const std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more";
-  return join(runs, "; ") + ": " + finding.text + " (" + finding.paths.front() + more + ")";
-}
-
 }  // namespace
-
-std::vector<std::string> problems_of(std::span<const analysis::Arm> arms) {
-  std::vector<SharedFinding> findings;
-  for (std::size_t a = 0; a < arms.size(); ++a) {
-    for (const analysis::Run& run : arms[a].runs) {
-      for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
-        if (finding.severity == analysis::Severity::note) continue;
-        const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
-        auto shared = std::ranges::find(findings, text, &SharedFinding::text);
-        if (shared == findings.end()) shared = findings.insert(findings.end(), {text, {}, {}});
-        shared->seeds[a].push_back(run.summary.seed);
-        shared->paths.push_back(run.summary.path);
-      }
-    }
-  }
-  std::vector<std::string> lines;
-  for (const SharedFinding& finding : findings) lines.push_back(line_of(finding, arms));
-  return lines;
-}
 
 void print_analysis(const LogAnalysis& analysis, std::ostream& out) {
   out << analysis.path << "\n";

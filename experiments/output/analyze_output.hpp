@@ -4,7 +4,6 @@
 #include <iosfwd>
 #include <optional>
 
-#include "analysis/compare/arms.hpp"
 #include "analysis/freeze/diagnosis.hpp"
 #include "analysis/freeze/variance.hpp"
 #include "analysis/theory/theory.hpp"
@@ -22,9 +21,6 @@ struct LogAnalysis {
   std::optional<analysis::TheoryView> theory;
   std::vector<std::string> left_out;  ///< for each part without data in the log, the reason
 };
-
-/// Returns the findings on the runs, except notes, one line each. Runs with the same finding share a line.
-std::vector<std::string> problems_of(std::span<const analysis::Arm> arms);
 
 void print_analysis(const LogAnalysis& analysis, std::ostream& out);
 Json to_json(const LogAnalysis& analysis);

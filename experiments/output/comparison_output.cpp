@@ -83,6 +83,7 @@ Marked mark_of(analysis::Judgement judgement) {
       {Judgement::not_resolved, {"not resolved", Tone::warning}},
       {Judgement::too_few_seeds, {"too few seeds", Tone::warning}},
       {Judgement::not_comparable_diverged, {"not comparable", Tone::warning}},
+      {Judgement::not_comparable_untrained, {"not comparable", Tone::warning}},
       {Judgement::undefined, {"undefined", Tone::warning}},
   };
   return marks.at(judgement);
@@ -154,14 +155,21 @@ Table targets_table(const analysis::Comparison& comparison) {
                                      "bytes/worker"};
   for (const analysis::ClusterSeconds& time : comparison.arms.front().to_target.seconds) header.push_back(time.cluster);
   Table table(header);
+  std::vector<std::string> others;
   for (const ArmFigures& arm : comparison.arms) {
     const analysis::TargetCost& cost = arm.to_target;
+    if (cost.reached == 0) {
+      others.push_back(arm.name);
+      continue;
+    }
     std::vector<std::string> row = {arm.name, std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
                                     interval_text(cost.steps, 3), interval_text(cost.samples, 3),
-                                    bytes_text(cost.bytes.mean)};
-    for (const analysis::ClusterSeconds& time : cost.seconds) row.push_back(seconds_text(time.seconds.mean));
+                                    with_interval(bytes_text(cost.bytes.mean), cost.bytes)};
+    for (const analysis::ClusterSeconds& time : cost.seconds)
+      row.push_back(with_interval(seconds_text(time.seconds.mean), time.seconds));
     table.add(std::move(row));
   }
+  if (!others.empty()) table.add({"no run reached it: " + join(others, "; ")});
   return table;
 }
 

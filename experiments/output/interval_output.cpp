@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace onebit::experiments {
 
@@ -10,6 +11,13 @@ std::string interval_text(const analysis::Interval& interval, int digits) {
   if (!std::isfinite(interval.half_width)) return mean;
   const int whole = interval.half_width >= 100 ? 1 + static_cast<int>(std::log10(interval.half_width)) : 2;
   return mean + " ± " + number(interval.half_width, whole > 6 ? 2 : whole);
+}
+
+std::string with_interval(const std::string& mean, const analysis::Interval& interval) {
+  const std::size_t unit = mean.find(' ');
+  if (!std::isfinite(interval.half_width) || interval.mean == 0 || unit == std::string::npos) return mean;
+  const double shown = std::strtod(mean.c_str(), nullptr);
+  return mean.substr(0, unit) + " ± " + number(interval.half_width * shown / interval.mean, 2) + mean.substr(unit);
 }
 
 std::string percent_interval(const analysis::Interval& interval) {

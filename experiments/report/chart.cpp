@@ -144,13 +144,8 @@ std::size_t grid_of(const analysis::Comparison& comparison, const std::string& a
   return static_cast<std::size_t>(std::ranges::find_if(comparison.grids, holds) - comparison.grids.begin());
 }
 
-bool rose(const ArmFigures& arm) {
-  const std::vector<LossCurve::Point>& points = arm.curves.front().points;
-  return !points.empty() && arm.final_loss.mean > points.front().loss.mean;
-}
-
 bool sets_range(const ArmFigures& arm) {
-  return arm.finished > 0 && !rose(arm);
+  return arm.finished > 0 && !arm.above_start;
 }
 
 std::string axis_label(const LossCurve& curve) {

@@ -156,6 +156,8 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
       return "Too few seeds to judge " + arm + " against " + baseline;
     case Judgement::not_comparable_diverged:
       return arm + " cannot be compared with " + baseline + ", because runs diverged";
+    case Judgement::not_comparable_untrained:
+      return arm + " cannot be compared with " + baseline + ", because one of them ended above the loss of its start";
     case Judgement::undefined:
       break;
   }
@@ -165,6 +167,7 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
 /// Returns the evidence in a sentence; empty where there is none.
 std::string evidence_text(const Verdict& verdict) {
   if (!std::isfinite(verdict.difference.relative.half_width)) return "";
+  if (verdict.judgement == Judgement::not_comparable_untrained) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
   std::string text = shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
@@ -196,7 +199,9 @@ std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
 
 std::string mood_of(Judgement judgement) {
   if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
-  return judgement == Judgement::worse || judgement == Judgement::not_comparable_diverged ? " bad" : "";
+  constexpr Judgement bad[] = {Judgement::worse, Judgement::not_comparable_diverged,
+                               Judgement::not_comparable_untrained};
+  return std::ranges::find(bad, judgement) != std::end(bad) ? " bad" : "";
 }
 
 std::string answers_html(const Comparison& comparison) {
@@ -267,9 +272,11 @@ std::vector<std::string> cautions_of(const Report& report) {
                    const std::string seeds = std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed");
                    return arm.diverged == 0 ? "" : " (" + seeds + ")";
                  }),
-      named_arms(comparison, "Ended above the loss of the start",
-                 [](const ArmFigures& arm) { return rose(arm) ? " (" + number(arm.final_loss.mean, 3) + ")" : ""; })};
+      named_arms(comparison, "Ended above the loss of the start", [](const ArmFigures& arm) {
+        return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
+      })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
+  for (const SharedFinding& finding : report.findings) lines.push_back(line_on(report.shown, finding, report.arms));
   std::erase(lines, "");
   return lines;
 }
@@ -280,8 +287,8 @@ constexpr const char* kLegend =
 
 /// Returns a line that leads to the findings on single runs; empty where there are none.
 std::string findings_html(const Report& report) {
-  if (report.problems.empty()) return "";
-  return "<p class=\"facts\">" + html::counted(std::ssize(report.problems), "finding") +
+  if (report.findings.empty()) return "";
+  return "<p class=\"facts\">" + html::counted(std::ssize(report.findings), "finding") +
          " on single runs: <a href=\"#what-went-wrong\">What went wrong</a>.</p>\n";
 }
 
@@ -304,7 +311,7 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
-         html::table(best_table(comparison)) + html::paragraph(kLegend, "facts") + clusters_html(report) +
+         html::blocks(best_table(comparison)) + html::paragraph(kLegend, "facts") + clusters_html(report) +
          html::list(cautions_of(report)) + findings_html(report);
 }
 

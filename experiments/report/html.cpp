@@ -1,5 +1,6 @@
 #include "experiments/report/html.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 #include "experiments/report/assets.hpp"
@@ -11,17 +12,41 @@ std::string element(const std::string& tag, const std::string& inner) {
   return "<" + tag + ">" + inner + "</" + tag.substr(0, tag.find(' ')) + ">\n";
 }
 
-/// A row of one cell is a heading over all columns.
-std::string cells(const std::vector<std::string>& row, const std::string& tag, const Table& table) {
+/// Returns the columns that have a value in any row, and those of text.
+std::vector<std::size_t> columns_of(const Table& table) {
+  std::vector<std::size_t> columns;
+  for (std::size_t c = 0; c < table.rows().front().size(); ++c) {
+    const auto has_value = [&](const std::vector<std::string>& row) { return row.size() > 1 && row[c] != "-"; };
+    if (c < table.text_columns() || std::any_of(table.rows().begin() + 1, table.rows().end(), has_value))
+      columns.push_back(c);
+  }
+  return columns;
+}
+
+/// A row of one cell is a heading over all columns. labelled: whether cells name their columns.
+std::string cells(const Table& table, std::size_t r, const std::vector<std::size_t>& columns, bool labelled) {
+  const std::vector<std::string>&row = table.rows()[r], &header = table.rows().front();
+  const std::string tag = r == 0 ? "th" : "td";
   if (row.size() == 1) {
-    return "<" + tag + " class=\"text\" colspan=\"" + std::to_string(table.rows().front().size()) + "\">" +
-           text(row.front()) + "</" + tag + ">";
+    return "<" + tag + " class=\"text\" colspan=\"" + std::to_string(columns.size()) + "\">" + text(row.front()) +
+           "</" + tag + ">";
   }
   std::string html;
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    html += "<" + tag + (c < table.text_columns() ? " class=\"text\">" : ">") + text(row[c]) + "</" + tag + ">";
+  for (const std::size_t c : columns) {
+    const std::string style = c < table.text_columns() ? " class=\"text\"" : "";
+    const std::string label = labelled && r > 0 ? " data-label=\"" + text(header[c]) + "\"" : "";
+    html += "<" + tag + style + label + ">" + text(row[c]) + "</" + tag + ">";
   }
   return html;
+}
+
+std::string table_element(const Table& table, const std::string& tag, bool labelled) {
+  if (table.empty()) return "";
+  const std::vector<std::size_t> columns = columns_of(table);
+  const auto row = [&](std::size_t r) { return element("tr", cells(table, r, columns, labelled)); };
+  std::string body;
+  for (std::size_t r = 1; r < table.rows().size(); ++r) body += row(r);
+  return element("div class=\"scroll\"", element(tag, element("thead", row(0)) + element("tbody", body)));
 }
 
 }  // namespace
@@ -74,11 +99,11 @@ std::string preformatted(const std::string& plain) {
 }
 
 std::string table(const Table& table) {
-  if (table.empty()) return "";
-  std::string body;
-  for (std::size_t r = 1; r < table.rows().size(); ++r) body += element("tr", cells(table.rows()[r], "td", table));
-  const std::string head = element("tr", cells(table.rows().front(), "th", table));
-  return element("div class=\"scroll\"", element("table", element("thead", head) + element("tbody", body)));
+  return table_element(table, "table", false);
+}
+
+std::string blocks(const Table& table) {
+  return table_element(table, "table class=\"blocks\"", true);
 }
 
 std::string figure(const std::string& svg, const std::string& caption) {

@@ -21,8 +21,11 @@ std::string paragraph(const std::string& plain, const std::string& style = "");
 std::string list(const std::vector<std::string>& items);
 /// Returns text in a fixed-width font that keeps its line breaks.
 std::string preformatted(const std::string& plain);
-/// Returns a table that scrolls horizontally if the screen is too narrow. Empty for a table without rows.
+/// Returns a table without the columns of numbers in which every row has "-". It scrolls horizontally if the screen is
+/// too narrow. Empty for a table without rows.
 std::string table(const Table& table);
+/// Returns such a table that a narrow screen shows as one block of labelled values for each row.
+std::string blocks(const Table& table);
 /// Returns an <svg> element with a caption; empty if there is no picture.
 std::string figure(const std::string& svg, const std::string& caption);
 

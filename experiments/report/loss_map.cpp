@@ -73,9 +73,9 @@ std::string cell_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms) 
   }
   if (!is_ranked(arm)) return cell(" class=\"none\"", "not finished");
   const double rank = rank_of(arm, arms);
-  return cell((rank == 1   ? " class=\"least\""
-               : rose(arm) ? " class=\"diverged\""
-                           : "") +
+  return cell((rank == 1         ? " class=\"least\""
+               : arm.above_start ? " class=\"diverged\""
+                                 : "") +
                   std::string(" style=\"--rank:") + number(rank, 3) + "\"",
               interval_text(arm.final_loss));
 }

@@ -68,7 +68,9 @@ std::string arms_html(const Report& report) {
 }
 
 std::string problems_html(const Report& report) {
-  std::string body = html::list(report.problems);
+  std::vector<std::string> lines;
+  for (const SharedFinding& finding : report.findings) lines.push_back(line_of(finding, report.arms));
+  std::string body = html::list(lines);
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
   return body;
 }
@@ -210,7 +212,7 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures, co
           html::details("Variance and freeze", shown, variance_html(report, figures)) +
           html::details("Theory", shown, theory_html(report, figures)) +
           html::details("What went wrong",
-                        html::counted(std::ssize(report.problems) + std::ssize(report.left_out), "line"), problems) +
+                        html::counted(std::ssize(report.findings) + std::ssize(report.left_out), "line"), problems) +
           html::details("Runs", "", runs_html(report)) +
           html::details("How to repeat the runs", shown, repeat_html(report));
   return html::page(name, body);

@@ -9,7 +9,6 @@
 #include "device/base/csv.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "experiments/output/analyze_output.hpp"
 #include "experiments/report/chart.hpp"
 
 namespace onebit::experiments {
@@ -176,7 +175,7 @@ Report report_of(analysis::LogSet logs, const ReportRequest& request, const netm
 Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
                    const netmodel::CostModel& model) {
   Report report = report_of(analysis::read_logs(paths), request, model);
-  report.problems = problems_of(report.arms);
+  report.findings = findings_of(report.arms);
   add_variances(request.variance, report);
   add_theories(report);
   return report;

@@ -9,6 +9,7 @@
 #include "analysis/compare/comparison.hpp"
 #include "analysis/freeze/variance.hpp"
 #include "analysis/theory/theory.hpp"
+#include "experiments/output/findings.hpp"
 #include "experiments/report/figures.hpp"
 
 namespace onebit::experiments {
@@ -24,7 +25,7 @@ struct ReportRequest {
 struct Report {
   std::vector<analysis::Arm> arms;
   std::vector<std::string> left_out;  ///< unusable logs, one line for each
-  std::vector<std::string> problems;  ///< problems of single runs, one line each
+  std::vector<SharedFinding> findings;
   analysis::Comparison comparison;
   std::vector<std::string> shown;  ///< arms of the figures and views: those at the best rates, and those requested
   /// Views of one run of each shown arm, the first that finished. Arms without a variance are left out.

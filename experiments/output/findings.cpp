@@ -1,0 +1,91 @@
+#include "experiments/output/findings.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "analysis/compare/arm_names.hpp"
+#include "analysis/freeze/diagnosis.hpp"
+#include "analysis/log/log_options.hpp"
+#include "experiments/output/cost_output.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::Arm;
+
+/// Returns an arm's name with its learning rate, which many names hold already.
+std::string name_with_rate(const Arm& arm) {
+  const std::string rate = analysis::option_of(arm.runs.front().header, "optimizer.lr").value_or("");
+  return rate.empty() || analysis::names_rate(arm.name, arm.options) ? arm.name : arm.name + ", lr " + rate;
+}
+
+/// Returns a text with # for every number. Digits within a word, such as a tensor's name, stay.
+std::string without_numbers(const std::string& text) {
+  std::string pattern;
+  bool in_word = false, in_number = false;
+  for (const char c : text) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (digit && !in_word) {
+      if (!in_number) pattern += '#';
+      in_number = true;
+      continue;
+    }
+    if (in_number && (digit || std::string_view(".e+-").find(c) != std::string_view::npos)) continue;
+    in_number = false;
+    in_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_';
+    pattern += c;
+  }
+  return pattern;
+}
+
+bool is_of_one_arm(const SharedFinding& finding, std::size_t arm) {
+  return finding.seeds.size() == 1 && finding.seeds.contains(arm);
+}
+
+void add(const std::string& text, std::size_t arm, const analysis::Run& run, std::vector<SharedFinding>& findings) {
+  auto shared = std::ranges::find_if(findings, [&](const SharedFinding& each) {
+    return each.text == text || (is_of_one_arm(each, arm) && without_numbers(each.text) == without_numbers(text));
+  });
+  if (shared == findings.end())
+    shared = findings.insert(findings.end(), {.text = text, .varies = false, .seeds = {}, .paths = {}});
+  shared->varies |= shared->text != text;
+  shared->seeds[arm].push_back(run.summary.seed);
+  shared->paths.push_back(run.summary.path);
+}
+
+std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {
+  std::vector<std::string> runs;
+  for (const auto& [arm, seeds] : finding.seeds) runs.push_back(name_with_rate(arms[arm]) + ", " + seeds_text(seeds));
+  return join(runs, "; ");
+}
+
+}  // namespace
+
+std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
+  std::vector<SharedFinding> findings;
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    for (const analysis::Run& run : arms[a].runs) {
+      for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
+        if (finding.severity == analysis::Severity::note) continue;
+        add(std::string(analysis::name(finding.severity)) + ": " + finding.text, a, run, findings);
+      }
+    }
+  }
+  return findings;
+}
+
+std::string line_of(const SharedFinding& finding, std::span<const Arm> arms) {
+  const std::size_t others = finding.paths.size() - 1;
+  const std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more";
+  const std::string numbers = finding.varies ? "numbers of the first: " : "";
+  return runs_text(finding, arms) + ": " + finding.text + " (" + numbers + finding.paths.front() + more + ")";
+}
+
+std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding, std::span<const Arm> arms) {
+  SharedFinding part = finding;
+  std::erase_if(part.seeds,
+                [&](const auto& runs) { return std::ranges::find(names, arms[runs.first].name) == names.end(); });
+  return part.seeds.empty() ? "" : runs_text(part, arms) + ": " + part.text;
+}
+
+}  // namespace onebit::experiments

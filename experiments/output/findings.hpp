@@ -1,0 +1,31 @@
+#pragma once
+// What went wrong in many runs, in few lines.
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/arms.hpp"
+
+namespace onebit::experiments {
+
+/// A finding and the runs that have it. Runs of one arm share a finding if only numbers differ.
+struct SharedFinding {
+  std::string text;     ///< severity and text: "warning: the variance was frozen early, ..."; of the first run
+  bool varies = false;  ///< whether other runs have other numbers
+  std::map<std::size_t, std::vector<std::uint32_t>> seeds;  ///< seeds by index of the arm
+  std::vector<std::string> paths;
+};
+
+/// Returns the findings on the runs, except notes. Throws what diagnose throws.
+std::vector<SharedFinding> findings_of(std::span<const analysis::Arm> arms);
+
+/// Returns "adam, lr 0.1, seeds 1, 2: problem: ... (out/adam-1.h5 and 1 more)".
+std::string line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms);
+
+/// Returns the line of the runs whose arms have one of these names, without files; empty where there are none.
+std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding,
+                    std::span<const analysis::Arm> arms);
+
+}  // namespace onebit::experiments
