@@ -13,11 +13,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Union
 
 from onebit import _options, _program
 from onebit._program import OnebitError
-from onebit.runs import Run, Runs, load
+from onebit.runs import Path, Run, Runs, load
+
+# What a command takes as logs: a path, of a folder too, a run, runs, or a list of these. A Run is a path.
+Logs = Union[Path, Sequence[Any]]
 
 
 def _call(command: str, options: dict[str, Any], *arguments: str, answers: Sequence[int] = (0,)) -> Any:
@@ -91,41 +94,48 @@ def _loaded(folder: str | os.PathLike[str], answer: Any) -> Runs:
     return runs
 
 
-def price(log: str | os.PathLike[str] | Run | None = None, **options: Any) -> Any:
+def price(log: Logs | None = None, **options: Any) -> Any:
     """Estimates the time of a step on clusters, dense and compressed, of a log or of a workload.
 
-    Returns what `onebit price --json` prints, as dictionaries and lists.
+    Returns what `onebit price --json` prints, as dictionaries and lists; for several runs, a list with one such answer
+    for each.
     """
-    arguments = [] if log is None else [log.path if isinstance(log, Run) else os.fspath(log)]
-    return _call("price", options, *arguments)
+    if log is None or isinstance(log, (str, os.PathLike)):
+        return _call("price", options, *([] if log is None else [os.fspath(log)]))
+    return [_call("price", options, path) for path in _paths("price", log)]
 
 
-def _paths(logs: Sequence[str | os.PathLike[str] | Run | Runs]) -> list[str]:
+def _paths(command: str, logs: Sequence[Logs]) -> list[str]:
+    """Returns the paths of logs and folders. Runs and lists stand for all that they hold."""
     paths: list[str] = []
-    for each in logs:
-        if isinstance(each, Runs):
-            paths += [run.path for run in each]
+    for each in logs if isinstance(logs, Sequence) else [logs]:
+        if isinstance(each, (str, os.PathLike)):
+            paths.append(os.fspath(each))
+        elif isinstance(each, Sequence):
+            paths += _paths(command, each)
         else:
-            paths.append(each.path if isinstance(each, Run) else os.fspath(each))
+            raise OnebitError("not a log", f"{command}, {type(each).__name__}", "give a path, a run or runs")
     return paths
 
 
-def report(*logs: str | os.PathLike[str] | Run | Runs, **options: Any) -> Any:
+def report(*logs: Logs, **options: Any) -> Any:
     """Writes one page about logs, runs or folders: report("sweep", out="report.html").
 
     Returns the comparison behind the page, as dictionaries and lists.
     """
-    return _call("report", options, *_paths(logs))
+    return _call("report", options, *_paths("report", logs))
 
 
-def card(*logs: str | os.PathLike[str] | Run | Runs, **options: Any) -> Any:
+def card(*logs: Logs, **options: Any) -> Any:
     """Writes what somebody else needs to repeat runs and to check their results: card("sweep", out="card.json").
 
     Returns the card, as dictionaries and lists.
     """
-    return _call("card", options, *_paths(logs))
+    return _call("card", options, *_paths("card", logs))
 
 
 def verify(card: str | os.PathLike[str], **options: Any) -> Any:
     """Repeats the runs of a card. Returns how they agree with it; `agrees` says whether all do."""
+    if not isinstance(card, (str, os.PathLike)):
+        raise OnebitError("not the path of a card", f"verify, {type(card).__name__}", 'card(runs, out="card.json") writes one')
     return _call("verify", options, os.fspath(card), answers=(0, 1))

@@ -1,11 +1,12 @@
 """Pictures of runs with matplotlib, in the style of the program's report. Every function returns the Axes.
 
-`data` is a Run, Runs, or a list of Run. Runs that differ only in their seeds are one curve: the mean, with a band
+`data` is a Run, Runs, a list of Run, or the path of a log or a folder. Runs that differ only in their seeds are one curve: the mean, with a band
 from the smallest to the largest value, interpolated where the seeds have different x. Where only some seeds have
 values, each of these is a thin line. `ax` is where to draw; without it a new figure is made.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Union
 
@@ -17,9 +18,9 @@ from matplotlib.ticker import EngFormatter
 
 from onebit import commands
 from onebit._program import OnebitError
-from onebit.runs import Run, Runs
+from onebit.runs import Path, Run, Runs, load
 
-Data = Union[Run, Runs, Sequence[Run]]
+Data = Union[Path, Run, Runs, Sequence[Run]]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")  # of the report's page
 _DASHES = ("-", "--", ":", "-.")  # of seven arms each
@@ -30,7 +31,11 @@ _STYLE = {"axes.grid": True, "grid.color": "#dddddd", "axes.spines.top": False, 
 def _runs(data: Data) -> Runs:
     if isinstance(data, Runs):
         return data
-    return Runs([data] if isinstance(data, Run) else data)
+    if isinstance(data, Run):
+        return Runs([data])
+    if isinstance(data, (str, os.PathLike)):
+        return _runs(load(data))
+    return Runs(data)
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -175,7 +180,7 @@ def freeze_cost(runs: Runs, ax: Axes | None = None) -> Axes:
     axis = _axes(ax)
     answer = getattr(runs, "answer", None)
     if not answer or not ("rows" in answer or "judged_step" in answer):
-        raise OnebitError("no costs of freezing", runs.path or "runs",
+        raise OnebitError("no costs of freezing", getattr(runs, "path", "") or "plot.freeze_cost",
                           "give what onebit.validate(...) or onebit.freeze(...) returned; loaded logs have no answer")
     for number, (arm, points) in enumerate(_costs(answer).items()):
         finite = [(step, mean) for step, mean in points if mean["mean"] is not None]

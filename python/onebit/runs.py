@@ -54,7 +54,7 @@ class Run:
     """A run, read from its log.
 
     Header, settings, status and evaluations are read at once, other frames when they are first asked for. A log that is
-    still being written has more rows later: load it again to see them.
+    still being written has more rows later: load it again to see them. A run may be given where a path is expected.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,6 +66,9 @@ class Run:
             self.step = _last_step(log)
             self._settings = log.config
             self._evaluations = _frames.read(log, "evaluations")
+
+    def __fspath__(self) -> str:
+        return self.path
 
     @property
     def name(self) -> str:

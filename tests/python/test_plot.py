@@ -85,6 +85,14 @@ class Pictures(InFolder):
         looks = [(line.get_color(), line.get_linestyle()) for line in lines]
         self.assertEqual((len(set(looks)), looks[7]), (9, (looks[0][0], "--")))
 
+    def test_paths_are_loaded(self):
+        for path, runs in (("compare", self.runs), (self.runs[0].path, self.runs[0])):
+            lines, expected = (onebit.plot.loss(data).lines for data in (path, runs))
+            self.assertEqual([line.get_xydata().tolist() for line in lines],
+                             [line.get_xydata().tolist() for line in expected])
+        with self.assertRaisesRegex(onebit.OnebitError, r"no costs of freezing \(plot.freeze_cost\); give what"):
+            onebit.plot.freeze_cost("compare")
+
     def test_axes_can_be_given(self):
         figure, axes = plt.subplots(1, 2)
         self.assertIs(onebit.plot.loss(self.runs[0], ax=axes[1]), axes[1])

@@ -73,6 +73,22 @@ class Commands(InFolder):
         self.assertTrue(os.path.getsize("page.html") > 1000)
         self.assertIn("cluster", onebit.price(runs[0], cluster="eth1"))
 
+    def test_runs_are_taken_where_logs_are_meant(self):
+        runs = onebit.compare(**OPTIONS, optimizers=["adam", "sgd"], out="taken")
+        each = [onebit.price(run.path, cluster="eth1") for run in runs]
+        self.assertNotEqual(*each)
+        for several in (runs, list(runs), [runs[:1], runs[1].path]):
+            self.assertEqual(onebit.price(several, cluster="eth1"), each)
+        self.assertEqual(onebit.price(runs[0], cluster="eth1"), each[0])
+        pages = [onebit.report(*logs, out="taken.html", overwrite=True)["arms"] for logs in ((runs,), (list(runs),), runs)]
+        self.assertEqual(pages[1:], pages[:1] * 2)
+        self.assertEqual(onebit.load(runs[0]).path, runs[0].path)
+        for call in (onebit.price, onebit.report, onebit.card):
+            with self.assertRaisesRegex(onebit.OnebitError, rf"^not a log \({call.__name__}, dict\); give a path, a run or"):
+                call([{}])
+        with self.assertRaisesRegex(onebit.OnebitError, r"^not the path of a card \(verify, Runs\); card\(runs, out="):
+            onebit.verify(runs)
+
     def test_validate_and_freeze_make_up_a_folder(self):
         options = {**OPTIONS, "steps": 40, "optimizer": "onebit-adam", "beta2": 0.9, "seeds": 3}
         runs = onebit.validate(**options, freeze_at=[10])
