@@ -19,9 +19,19 @@ if [[ $2 == types ]]; then
   exec mypy --cache-dir "$(dirname -- "$1")/mypy"
 fi
 
-for python in python3 /usr/bin/python3 ''; do
-  if [[ -z "$python" ]] || "$python" -c 'import h5py, pandas, matplotlib' 2>/dev/null; then break; fi
+# Packages that the test imports, and where Python may have them.
+packages=(h5py pandas matplotlib) pythons=(python3 /usr/bin/python3)
+if [[ $2 == jax ]]; then
+  venv=$PWD/../../build/jax # scripts/test.sh makes it
+  packages=(jax h5py) pythons=("$venv/bin/python3" "${pythons[@]}")
+  unset PYTHONDONTWRITEBYTECODE
+  export PYTHONPYCACHEPREFIX=$venv/pycache # JAX is imported four times, and that without compiled code takes seconds
+else
+  export PYTHONDONTWRITEBYTECODE=1
+fi
+for python in "${pythons[@]}" ''; do
+  if [[ -z "$python" ]] || "$python" -c "import $(IFS=, && echo "${packages[*]}")" 2>/dev/null; then break; fi
 done
-[[ -n "$python" ]] || skip pandas "no python3 with h5py, pandas and matplotlib"
-export OMP_WAIT_POLICY=passive ONEBIT_PROGRAM=$1 PYTHONPATH=$PWD/../../python PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=agg
+[[ -n "$python" ]] || skip "${packages[0]}" "no python3 with ${packages[*]}"
+export OMP_WAIT_POLICY=passive ONEBIT_PROGRAM=$1 PYTHONPATH=$PWD/../../python MPLBACKEND=agg
 exec "$python" -m unittest "test_$2"
