@@ -76,9 +76,10 @@ std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
 
 std::string line_of(const SharedFinding& finding, std::span<const Arm> arms) {
   const std::size_t others = finding.paths.size() - 1;
-  const std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more";
-  const std::string numbers = finding.varies ? "numbers of the first: " : "";
-  return runs_text(finding, arms) + ": " + finding.text + " (" + numbers + finding.paths.front() + more + ")";
+  std::string logs = finding.paths.front();
+  if (others > 0) logs += " and " + std::to_string(others) + " more";
+  if (finding.varies) logs = "numbers of " + finding.paths.front() + "; " + std::to_string(others) + " more like it";
+  return runs_text(finding, arms) + ": " + finding.text + " (" + logs + ")";
 }
 
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding, std::span<const Arm> arms) {

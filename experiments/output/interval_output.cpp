@@ -7,7 +7,10 @@
 namespace onebit::experiments {
 
 std::string interval_text(const analysis::Interval& interval, int digits) {
-  const std::string mean = number(interval.mean, digits);
+  constexpr double most = 1e6;  // larger ones are written with a power of ten
+  const double size = std::abs(interval.mean);
+  const int whole_digits = size >= 1 && size < most ? 1 + static_cast<int>(std::log10(size)) : 1;
+  const std::string mean = number(interval.mean, std::max(digits, whole_digits));
   if (!std::isfinite(interval.half_width)) return mean;
   const int whole = interval.half_width >= 100 ? 1 + static_cast<int>(std::log10(interval.half_width)) : 2;
   return mean + " ± " + number(interval.half_width, whole > 6 ? 2 : whole);

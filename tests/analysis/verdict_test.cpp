@@ -223,6 +223,21 @@ TEST_CASE("verdict: if a run diverged, those that did not cannot judge") {
              Contains("b diverged on 4 of 4 seeds (1, 2, 3, 4), a diverged on 1 of 4 seeds (1); learning"));
 }
 
+TEST_CASE("verdict: an arm that ended above the loss of its start did not train, and seeds would not decide more") {
+  const Arm a = make_arm("a", {1, 1.1, 0.9}), b = make_arm("b", {20, 3e3, 1e9}), c = make_arm("c", {11, 4e4, 1e7});
+  const Verdict verdict = of(a, b);
+  CHECK(verdict.judgement == Judgement::not_comparable_untrained);
+  CHECK(name(verdict.judgement) == "not_comparable_untrained");
+  CHECK(verdict.seeds_needed == 0);
+  CHECK_THAT(verdict.sentence,
+             StartsWith("b and a are not comparable: b did not train: it ended at a loss of 3.33e+08, "
+                        "above the 10 of its start (means over 3 seeds); learning rate 0.01"));
+  CHECK_THAT(of(b, a).sentence, StartsWith("a and b are not comparable: b did not train: "));
+  // Where both blew up, or the seeds agree, the interval judges.
+  CHECK(of(b, c).judgement == Judgement::not_resolved);
+  CHECK(of(a, make_arm("b", {20, 22, 18})).judgement == Judgement::worse);
+}
+
 TEST_CASE("verdict: a run that stopped or failed is left out of the pairs and named") {
   const Arm a = make_arm("a", {1, 1, 1});
   Arm b = make_arm("b", {2, 2, 2.01});

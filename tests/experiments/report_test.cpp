@@ -165,7 +165,8 @@ TEST_CASE("report: it says what the clusters are, what takes time there, and whi
                       "its latency is 35 us per message (estimated). Time of a step there: adam") &&
                  Contains("(latency ") && Contains("Fewer bytes shorten only the sending.") &&
                  Contains("parts of a mean step") && Contains("on ib100"));
-  CHECK_THAT(page, Contains("<li>mad, lr 1e+30, seed 1: problem: ") && Contains("(arms/mad-1.h5)"));
+  CHECK_THAT(page, Contains("<li>mad, lr 1e+30, seeds 1, 2: problem: ") &&
+                       Contains("(numbers of arms/mad-1.h5; 1 more like it)"));
   CHECK_THAT(page, Contains("The colours mean the same in the maps of all arms.") || !Contains("Stability by tensor"));
 }
 

@@ -6,6 +6,7 @@
 #include "experiments/output/freeze_output.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/output/screen.hpp"
+#include "experiments/report/html.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;
@@ -18,6 +19,7 @@ TEST_CASE("tables: columns are aligned by characters, not by bytes") {
   table.add({"adam", interval_text({1.25, 0.125, 3}), "3"});
   CHECK(interval_text({1.8e13, 4.82104e13, 3}) == "1.8e+13 ± 4.8e+13");
   CHECK(interval_text({17473, 8432.4, 3}) == "17473 ± 8432");
+  CHECK(interval_text({2681.3, 823.4, 3}, 3) == "2681 ± 823");
   table.add({"b", interval_text({10, std::numeric_limits<double>::quiet_NaN(), 1}), "1"});
   std::ostringstream out;
   table.print(out);
@@ -25,6 +27,27 @@ TEST_CASE("tables: columns are aligned by characters, not by bytes") {
         "arm          loss  runs\n"
         "adam  1.25 ± 0.12     3\n"
         "b              10     1\n");
+}
+
+TEST_CASE("tables: an interval has the unit of its mean") {
+  CHECK(with_interval("24.1 ms", {0.0241, 0.00756, 3}) == "24.1 ± 7.6 ms");
+  CHECK(with_interval("1.212 MB", {1211700, 370100, 3}) == "1.212 ± 0.37 MB");
+  CHECK(with_interval("24.1 ms", {0.0241, std::numeric_limits<double>::quiet_NaN(), 1}) == "24.1 ms");
+  CHECK(with_interval("-", {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0}) ==
+        "-");
+}
+
+TEST_CASE("tables: a page leaves out columns of numbers without a value, and labels the cells of blocks") {
+  Table table({"arm", "loss", "accuracy", "runs"});
+  table.add({"a", "1", "-", "3"});
+  table.add({"a heading"});
+  table.add({"-", "-", "-", "3"});
+  const std::string html = html::table(table);
+  CHECK_THAT(html, Contains("<th class=\"text\">arm</th><th>loss</th><th>runs</th>"));
+  CHECK_THAT(html, Contains("<td class=\"text\">-</td><td>-</td><td>3</td>"));
+  CHECK_THAT(html, Contains("<td class=\"text\" colspan=\"3\">a heading</td>"));
+  CHECK_THAT(html::blocks(table),
+             Contains("<td class=\"text\" data-label=\"arm\">a</td><td data-label=\"loss\">1</td>"));
 }
 
 TEST_CASE("tables: intervals of shares are percentages") {
