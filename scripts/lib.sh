@@ -5,7 +5,8 @@
 build_packages=(build-essential cmake ninja-build ccache libeigen3-dev libboost-program-options-dev libhdf5-dev
   zlib1g-dev librandom123-dev gnuplot-nox libjs-dygraphs)
 test_packages=(catch2 libsimgrid-dev libopenmpi-dev openmpi-bin clang clang-format libomp-dev python3-h5py python3-numpy
-  python3-pandas python3-matplotlib python3-venv python3-xarray python3-torch mypy hdf5-tools git shellcheck)
+  python3-pandas python3-matplotlib python3-venv python3-xarray python3-torch python3-nbclient python3-ipykernel mypy
+  hdf5-tools git shellcheck)
 page_packages=(chromium chromium-driver python3-selenium python3-html5lib) # named like this on Debian only
 build_headers=(Eigen/Core boost/program_options.hpp hdf5.h zlib.h Random123/philox.h)
 

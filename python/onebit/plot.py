@@ -25,7 +25,7 @@ Data = Union[Path, Run, Runs, Sequence[Run]]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")  # of the report's page
 _DASHES = ("-", "--", ":", "-.")  # of seven arms each
 _STYLE = {"axes.grid": True, "grid.color": "#dddddd", "axes.spines.top": False, "axes.spines.right": False,
-          "axes.axisbelow": True, "legend.frameon": False, "figure.autolayout": True}
+          "axes.axisbelow": True, "legend.frameon": False}
 
 
 def _runs(data: Data) -> Runs:
@@ -41,8 +41,10 @@ def _runs(data: Data) -> Runs:
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
+    # The figure comes first: with it a notebook's backend changes settings, which the context would take back.
+    figure = plt.figure(figsize=(7, 4.2), layout="tight")
     with plt.rc_context(_STYLE):
-        return plt.subplots(figsize=(7, 4.2))[1]
+        return figure.add_subplot()
 
 
 def _arms(runs: Runs) -> list[tuple[str, list[Run]]]:

@@ -1,9 +1,6 @@
-"""The Python in the documentation and in the notebook runs as it is written."""
-import functools
-import json
+"""The Python in the documentation runs as it is written."""
 import re
 import unittest
-from unittest import mock
 
 import matplotlib.pyplot as plt
 import onebit
@@ -46,14 +43,6 @@ onebit.run(model="mlp", model_layers=[4, 3], data="synthetic", data_features=4, 
 
 
 class Snippets(InFolder):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        # The notebook makes the comparison of python.md: in the same folder, it is trained once.
-        once = mock.patch.object(onebit, "compare", functools.lru_cache(onebit.compare))
-        once.start()
-        cls.addClassCleanup(once.stop)
-
     def run_blocks(self, blocks, name, names):
         """Runs the blocks of a page one after the other."""
         self.addCleanup(plt.close, "all")
@@ -69,13 +58,6 @@ class Snippets(InFolder):
                 exec(before, names)
                 self.run_blocks(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL), page, names)
                 exec(READS.get(page, ""), names)
-
-    def test_the_notebook_ends_in_a_picture(self):
-        notebook = json.loads((ROOT / "docs" / "onebit.ipynb").read_text())
-        cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-        self.run_blocks(cells, "notebook", {})
-        self.assertTrue(plt.gcf().axes[0].lines)
-        self.assertIn("image/png", notebook["cells"][-1]["outputs"][0]["data"])
 
 
 if __name__ == "__main__":

@@ -86,6 +86,7 @@ class Pictures(InFolder):
         self.assertEqual((len(set(looks)), looks[7]), (9, (looks[0][0], "--")))
 
     def test_paths_are_loaded(self):
+        self.addCleanup(plt.close, "all")
         for path, runs in (("compare", self.runs), (self.runs[0].path, self.runs[0])):
             lines, expected = (onebit.plot.loss(data).lines for data in (path, runs))
             self.assertEqual([line.get_xydata().tolist() for line in lines],
