@@ -1,8 +1,10 @@
 """onebit.torch.record: traces hold each worker's gradients, from a loop in one process and from two processes of
 DistributedDataParallel, and replay to where torch's own optimizer went."""
 import functools
+import json
 import multiprocessing
 import os
+import pathlib
 import unittest
 
 import support
@@ -46,7 +48,7 @@ def train_in_one_process(path, **more):
 
 
 def train_as_a_rank(rank):
-    """Trains and records as one of two processes, in three ways."""
+    """Trains and records as one of two processes, in several ways."""
     torch.set_num_threads(1)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meet"), rank=rank, world_size=WORKERS)
@@ -55,13 +57,35 @@ def train_as_a_rank(rank):
     for path, more in ways.items():
         module = DistributedDataParallel(network(), bucket_cap_mb=1e-4)  # a bucket for each tensor
         optimizer = torch.optim.Adam(module.parameters(), lr=1e-2)
-        with onebit.torch.record(path, module, **more):
+        with onebit.torch.record(path, module, **more) as trace:
             for step in range(STEPS):
                 optimizer.zero_grad()
-                loss_of(module, step, rank).backward()
+                loss = loss_of(module, step, rank)
+                if path != "power.h5":
+                    trace.loss(loss if step % 2 else loss.item())
+                loss.backward()
                 optimizer.step()
         optimizer.zero_grad()
         loss_of(module, STEPS, rank).backward()  # after the trace is closed
+    errors = []
+    for steps_with_losses in (((), (0, 1)), ((0,),), ((0, 1), ())):  # the ranks that give a loss, in each step
+        module = DistributedDataParallel(network())
+        with onebit.torch.record(f"refused{len(errors)}.h5", module) as trace:
+            try:
+                for ranks in steps_with_losses:
+                    loss = loss_of(module, 0, rank)
+                    if rank in ranks:
+                        trace.loss(loss)
+                    loss.backward()
+            except RuntimeError as error:
+                errors.append(str(error))
+    for call in (lambda: [trace.loss(0.5) for trace in [onebit.torch.record("twice.h5", DistributedDataParallel(network()))]
+                          for _ in range(2)], lambda: trace.loss(0.5)):
+        try:
+            call()
+        except ValueError as error:
+            errors.append(str(error))
+    pathlib.Path(f"errors{rank}.json").write_text(json.dumps(errors))
     dist.destroy_process_group()
 
 
@@ -119,6 +143,21 @@ class Record(support.InOwnFolder):
         one, two = self.trace("compact.h5"), self.trace("ddp-compact.h5")
         for name in ("gradient_squares", "gradient_l1", "sign_changes"):
             np.testing.assert_allclose(two[name], one[name], rtol=1e-4)
+        np.testing.assert_allclose(ddp["losses"], loop["losses"], rtol=1e-5)
+        np.testing.assert_allclose(two["losses"][:, 0], loop["losses"].mean(axis=1), rtol=1e-5)
+        self.assertNotIn("losses", power)
+        self.onebit("replay", "ddp.h5", "--optimizer", "adam", "--log", "log.h5")
+        np.testing.assert_allclose(support.columns("log.h5", "steps/loss")[0], loop["losses"].mean(axis=1), rtol=1e-5)
+        hint = "call loss() before each backward() on every rank, or never"
+        expected = (f"ValueError: step 2 has losses, unlike the steps before: {hint}",
+                    f"ValueError: step 1 has losses of ranks [0] only: {hint}",
+                    f"ValueError: step 2 has no loss, unlike the steps before: {hint}",
+                    "the loss of this step has been given already: give it once, before backward()", "the trace is closed")
+        for rank in range(WORKERS):
+            errors = json.loads(pathlib.Path(f"errors{rank}.json").read_text())
+            self.assertEqual(len(errors), len(expected))
+            for error, text in zip(errors, expected):
+                self.assertIn(text, error)
 
     def test_what_is_not_trained_is_left_out(self):
         module = nn.ModuleDict({"used": nn.Linear(2, 1), "unused": nn.Linear(3, 1), "fixed": nn.Linear(1, 1).requires_grad_(False)})

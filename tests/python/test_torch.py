@@ -178,9 +178,9 @@ class Docs(Ranks):
     def test_the_python_in_the_docs_runs_as_it_is_written(self):
         for number, rank in enumerate(results("docs", 2)):
             seen = {name: value.tolist() for name, value in rank.items()}
-            ddp = {"gradients 0": [2, 2, sum(map(np.prod, self.shapes))]} if number == 0 else {}
+            ddp = {"gradients 0": [2, 2, sum(map(np.prod, self.shapes))], "losses 0": 2} if number == 0 else {}
             self.assertEqual(seen, {"steps of the hook": 1, "phase of the optimizer": "compression", **ddp,
-                                    "gradients 1": [3, 4, 4]})
+                                    "gradients 1": [3, 4, 4], "losses 1": 0})
 
 
 class Library(unittest.TestCase):

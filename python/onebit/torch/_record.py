@@ -94,6 +94,8 @@ class DdpRecording(_Recording):
         self.recorder = self._open_on_all(path)
         self.names = {p: name for name, p in self.parameters.items()}
         self.rows: List[Dict[str, Any]] = []  # the gradients so far in this step, by worker
+        self.own_loss: Optional[float] = None  # of this rank in this step
+        self.steps, self.has_losses = 0, False
         self.active = True
         inner: Hook = allreduce_hook if hook is None else hook
 
@@ -123,6 +125,15 @@ class DdpRecording(_Recording):
     def __enter__(self) -> DdpRecording:
         return self
 
+    def loss(self, value: Union[Tensor, float]) -> None:
+        """Takes this rank's loss of the step that the next backward pass computes. Call it before each backward() on
+        every rank, or never."""
+        if not self.active:
+            raise ValueError("the trace is closed")
+        if self.own_loss is not None:
+            raise ValueError("the loss of this step has been given already: give it once, before backward()")
+        self.own_loss = float(value)
+
     def close(self) -> None:
         """Ends the trace. The hook stays, and only averages from now on."""
         self.active = False
@@ -133,8 +144,17 @@ class DdpRecording(_Recording):
         if not self.active:
             return
         rows = self._gather(bucket.buffer().detach().float().cpu())
-        if self.recorder is None:
+        if self.writes:
+            self._take(bucket, rows)
+        if not bucket.is_last():
             return
+        losses = self._losses()
+        if self.recorder is not None:
+            self.recorder.step(self.rows, losses)
+        self.rows, self.own_loss = [], None
+        self.steps += 1
+
+    def _take(self, bucket: Any, rows: List[Tensor]) -> None:
         self.rows = self.rows or [{} for _ in rows]
         start = 0
         for p in bucket.parameters():
@@ -142,9 +162,24 @@ class DdpRecording(_Recording):
             for gradients, row in zip(self.rows, rows):
                 gradients[self.names[p]] = row.as_strided(p.size(), p.stride(), start).numpy()
             start += p.numel()
-        if len(self.rows[0]) == len(self.parameters):
-            self.recorder.step(self.rows)
-            self.rows = []
+
+    def _losses(self) -> Optional[List[float]]:
+        """Returns all ranks' losses, or their mean if only that is needed; None if no rank gives any. Collective: an
+        error on every rank if some give a loss, or if they do so in some steps only."""
+        own = torch.tensor([self.own_loss is not None, self.own_loss or 0.0], dtype=torch.float64)
+        of_ranks = [torch.empty_like(own) for _ in range(self.workers)]
+        dist.all_gather(of_ranks, own, group=self.group)
+        given = [rank for rank, (is_given, _) in enumerate(of_ranks) if is_given]
+        step, hint = self.steps + 1, "call loss() before each backward() on every rank, or never"
+        if 0 < len(given) < self.workers:
+            raise ValueError(f"step {step} has losses of ranks {given} only: {hint}")
+        if step > 1 and self.has_losses != bool(given):
+            raise ValueError(f"step {step} has {'losses' if given else 'no loss'}, unlike the steps before: {hint}")
+        self.has_losses = bool(given)
+        losses = [float(loss) for _, loss in of_ranks]
+        if not given:
+            return None
+        return [sum(losses) / len(losses)] if self.compact else losses
 
     def _gather(self, own: Tensor) -> List[Tensor]:
         """On rank 0, returns all ranks' gradients; their mean, if only that is needed."""
@@ -172,7 +207,8 @@ def record(path: Path, module: torch.nn.Module, workers: Optional[int] = None, *
 
     module: a module whose loop runs in one process. Give the number of workers, and replace loss.backward() by the
         `backward` of what is returned, with each worker's loss. Or a DistributedDataParallel: each rank is a worker,
-        and the loop stays as it is. All ranks must call record, and none of them register_comm_hook.
+        and the loop stays as it is. For losses in the trace, give the rank's loss to `loss` of what is returned before
+        each backward(). All ranks must call record, and none of them register_comm_hook.
     compact: keeps no gradients, only the norms of their mean and statistics of its signs.
     hook, state: what register_comm_hook would get. By default the gradients are averaged.
     """
