@@ -5,7 +5,8 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Union
 
 from onebit import _program
@@ -114,6 +115,45 @@ def command_line(command: str, settings: Mapping[str, Any]) -> list[str]:
         else:
             words += _words_of("--" + found.name, found.is_flag, found.kind == "repeated", value)
     return words
+
+
+def _literal(text: str) -> str:
+    """Returns a value of the command line as Python writes it."""
+    try:
+        float(text)
+    except ValueError:
+        return repr(text)
+    return text
+
+
+def _call_of(command: str, words: Sequence[str]) -> str:
+    """Returns the call in Python of a command line whose options are written as command_line() writes them."""
+    known = {f"-{name}" if len(name) == 1 else f"--{name}": option for option in options_of(command)
+             for name in (option.name, option.short) if name}
+    values: dict[str, list[str]] = {}
+    rest = iter(words)
+    for word in rest:
+        option = known[word]
+        values.setdefault(_keyword(option.name), []).append("True" if option.is_flag else _literal(next(rest)))
+    if command == "analyze":
+        command = "validate"
+    keywords = ", ".join(f"{name}={each[0] if len(each) == 1 else '[' + ', '.join(each) + ']'}"
+                         for name, each in values.items() if name not in ("json", "validate"))
+    return f"onebit.{command}({keywords})"
+
+
+_CONTINUE = "onebit: stopped; to continue: onebit "
+
+
+def in_python(line: str) -> str:
+    """Returns a line of the program's messages with the call in Python where it names a command or an option."""
+    if line.startswith(_CONTINUE):
+        try:
+            command, *words = shlex.split(line[len(_CONTINUE):])
+            return f"onebit: stopped; to continue: {_call_of(command, words)}"
+        except (KeyError, StopIteration, ValueError):  # of a program of another version
+            return line
+    return line.replace("; -o gives it another name", "; out=... gives it another name")
 
 
 _PARSE: dict[str, Callable[[str], Value]] = {

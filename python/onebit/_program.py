@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from onebit._screen import Screen
@@ -85,14 +85,14 @@ def find() -> str:
 class _Child:
     """The program while it runs: collects its stdout, and shows and collects the lines of its stderr."""
 
-    def __init__(self, program: str, words: Sequence[str], screen: Screen) -> None:
+    def __init__(self, program: str, words: Sequence[str], screen: Screen, reword: Callable[[str], str]) -> None:
         environment = {**os.environ, _ENDS_WITH: str(os.getpid())}  # this thread waits for the program
         if screen.overwrites:
             environment[_PASSED_ON] = "1"
         # In a session of its own, which Ctrl-C in the terminal does not reach: a second signal would kill a run.
         self._process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                          stderr=subprocess.PIPE, env=environment, start_new_session=True)
-        self._screen = screen
+        self._screen, self._reword = screen, reword
         self._rest = ""  # the beginning of a line
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._out: list[bytes] = []
@@ -115,7 +115,7 @@ class _Child:
                 continue
             self.lines.append(piece.rstrip("\n"))
             if not piece.startswith(_ERROR_START):
-                self._screen.tell(self.lines[-1])
+                self._screen.tell(self._reword(self.lines[-1]))
 
     def wait(self) -> tuple[int, str]:
         """Returns the exit status and what was printed on stdout. It may be called again after an interrupt."""
@@ -150,14 +150,16 @@ def _error_of(status: int, lines: Sequence[str]) -> OnebitError:
                        status=status)
 
 
-def call(words: Sequence[str], program: str | None = None, answers: Sequence[int] = (0,)) -> str:
+def call(words: Sequence[str], program: str | None = None, answers: Sequence[int] = (0,),
+         reword: Callable[[str], str] = str) -> str:
     """Runs the program with these words of a command line, and returns what it prints on stdout.
 
     Warnings and notices go to sys.stderr, and so does a progress line in a terminal or a notebook. An error becomes an
     OnebitError. Ctrl-C, or the stop button of a notebook, lets the program complete its logs before it raises
-    KeyboardInterrupt; a second one kills the program. answers: the exit statuses that come with an answer.
+    KeyboardInterrupt; a second one kills the program. answers: the exit statuses that come with an answer. reword: what
+    becomes of a line on its way to sys.stderr.
     """
-    child = _Child(program or find(), words, Screen())
+    child = _Child(program or find(), words, Screen(), reword)
     try:
         status, out = child.wait()
     except BaseException:

@@ -29,7 +29,7 @@ def _call(command: str, options: dict[str, Any], *arguments: str, answers: Seque
         if options.get(name):
             raise OnebitError("the option leaves nothing to return", f"{command}, {name}", "use it in a shell")
     words = [command, *arguments, *_options.command_line(command, {**options, "json": True})]
-    return json.loads(_program.call(words, answers=answers))
+    return json.loads(_program.call(words, answers=answers, reword=_options.in_python))
 
 
 def _in_folder(command: str, options: dict[str, Any], stem: str) -> Runs:

@@ -1,6 +1,7 @@
 """Calls of the program: keyword arguments, errors, progress, interrupts; and what importing the package costs."""
 import io
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -44,6 +45,25 @@ class Keywords(unittest.TestCase):
             self.assertEqual(_options.command_line("sweep", {"axis": {"model_layers": values}})[1], f"model.layers={text}")
         with self.assertRaisesRegex(onebit.OnebitError, r"an axis with a single list \(8,4\)"):
             _options.command_line("sweep", {"axis": {"model_layers": [[8, 4]]}})
+
+    def test_a_command_to_continue_with_is_a_call_in_python(self):
+        cases = {"run": {"steps": 10, "lr": 1e-4, "model": "mlp", "model_layers": [8, 4], "out": "a run's.h5"},
+                 "compare": {"arm": {"a": {"lr": 0.1}, "b": {"lr": 0.2}}, "optimizers": ["adam", "sgd"], "resume": True},
+                 "sweep": {"axis": {"lr": [1e-3, 1e-2], "seed": [1, 2]}, "out": "s"}, "freeze": {"seeds": 5, "out": "f-1"},
+                 "validate": {"freeze_at": [10, 20]}}
+        for name, settings in cases.items():
+            command, more = ("analyze", {"validate": True}) if name == "validate" else (name, {})
+            words = _options.command_line(command, {**settings, **more, "json": True})
+            line = _options.in_python(f"onebit: stopped; to continue: onebit {command} {shlex.join(words)}")
+            start = f"onebit: stopped; to continue: onebit.{name}("
+            self.assertTrue(line.startswith(start), line)
+            again = eval(f"dict({line[len(start):]}")
+            self.assertNotIn("json", again)
+            self.assertEqual(_options.command_line(command, again), _options.command_line(command, settings))
+        newer = "onebit: stopped; to continue: onebit run --newer 1"
+        self.assertEqual(_options.in_python(newer), newer)
+        line = _options.in_python("onebit: stopped; to continue: onebit run -o r.h5 --lr 0.1 --resume")
+        self.assertEqual(line, "onebit: stopped; to continue: onebit.run(out='r.h5', optimizer_lr=0.1, resume=True)")
 
     def test_no_two_options_of_a_command_share_a_keyword(self):
         for command in ("run", "compare", "sweep", "price", "freeze", "analyze", "report"):
@@ -177,7 +197,7 @@ class Screens(InFolder):
         stderr = io.StringIO()
         with mock.patch.object(sys, "stderr", stderr):
             onebit.run(**OPTIONS)
-        self.assertRegex(stderr.getvalue(), r"onebit: the output is run-.*\.h5")
+        self.assertRegex(stderr.getvalue(), r"onebit: the output is run-.*\.h5; out=\.\.\. gives it another name\n$")
 
 
 class Interrupts(InOwnFolder):
@@ -187,7 +207,7 @@ class Interrupts(InOwnFolder):
             (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
             err = process.communicate(timeout=100)[1]
         self.assertIn("KeyboardInterrupt", err)
-        self.assertIn("onebit: stopped; to continue: ", err)
+        self.assertRegex(err, r"onebit: stopped; to continue: onebit.run\(model='mlp', .*, out='run.h5', resume=True\)\n")
         self.assert_resumable()
 
     def python(self, code):
