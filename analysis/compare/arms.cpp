@@ -9,6 +9,7 @@
 #include "analysis/compare/arm_names.hpp"
 #include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
+#include "sim/log/read_check.hpp"
 #include "sim/run/deciding_options.hpp"
 
 namespace onebit::analysis {
@@ -29,9 +30,11 @@ std::vector<std::string> files_in(const std::string& folder, const IsWanted& is_
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string path = entry->path().string();
-    if (path.ends_with(".h5") && is_wanted(sim::format_of(path))) files.push_back(path);
+    if (path.ends_with(".h5")) files.push_back(path);
   }
   if (error) throw ConfigError("cannot read folder: " + error.message(), folder, "check its name and permissions");
+  sim::check_ahead(files);
+  std::erase_if(files, [&](const std::string& path) { return !is_wanted(sim::format_of(path)); });
   std::ranges::sort(files);
   return files;
 }
@@ -171,7 +174,9 @@ LogSet read_logs(std::span<const std::string> paths, const std::function<Run(con
   if (paths.empty()) throw ConfigError("no logs to read", "", "name log files, or folders that contain log files");
   LogSet set;
   std::map<std::pair<OptionValues, std::uint32_t>, std::size_t> places;
-  for (const std::string& path : log_paths(paths)) {
+  const std::vector<std::string> logs = log_paths(paths);
+  sim::check_ahead(logs);
+  for (const std::string& path : logs) {
     try {
       take(read(path), places, set);
     } catch (const Error& error) {

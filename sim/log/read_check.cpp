@@ -1,13 +1,18 @@
 #include "sim/log/read_check.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "device/base/error.hpp"
 #include "sim/log/log_state.hpp"
+#include "sim/log/superblock.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -45,10 +50,32 @@ std::string answer_for(const std::string& path, bool swmr) {
   return all.answers.emplace(*state, answer).first->second;
 }
 
+/// Checks a file that is opened as readers of logs open it.
+void check(const std::string& path) {
+  try {
+    answer_for(path, read_superblock(path).being_written);
+  } catch (const std::exception&) {
+    // Opening the file will report it.
+  }
+}
+
 }  // namespace
 
 void set_read_check(ReadCheck check) {
   checked().check = std::move(check);
+}
+
+void check_ahead(std::span<const std::string> paths) {
+  constexpr std::size_t most = 16;  // each check may take 512 MiB
+  if (!checked().check) return;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t t = 0; t < std::min({paths.size(), cores, most}); ++t) {
+    threads.emplace_back([&] {
+      for (std::size_t i = next++; i < paths.size(); i = next++) check(paths[i]);
+    });
+  }
 }
 
 void require_readable(const std::string& path, bool swmr, const std::string& kind) {

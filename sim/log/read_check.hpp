@@ -2,6 +2,7 @@
 // A check before a file is read: HDF5 1.10 may crash, hang, or take gigabytes of memory on a damaged file.
 
 #include <functional>
+#include <span>
 #include <string>
 
 namespace onebit::sim {
@@ -13,12 +14,15 @@ namespace onebit::sim {
 /// std::bad_alloc if HDF5 or this program could not allocate memory.
 void read_everything(const std::string& path, bool swmr);
 
-/// Returns why a process must not read a file; empty if it may.
+/// Returns why a process must not read a file; empty if it may. Threads may call it at once.
 using ReadCheck = std::function<std::string(const std::string& path, bool swmr)>;
 
 /// Sets the check of the HDF5 files that this process opens and has not written itself. At first there is none. To be
 /// called before files are opened.
 void set_read_check(ReadCheck check);
+
+/// Checks HDF5 files side by side, so that opening them finds the answers. It reports nothing: opening a file does.
+void check_ahead(std::span<const std::string> paths);
 
 /// Throws ConfigError if the check refuses a file. Remembers the answer for as long as the size and the time of the
 /// last change of the file stay the same. kind: what the file is, for the message.

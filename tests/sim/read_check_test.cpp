@@ -2,6 +2,7 @@
 
 #include "sim/log/read_check.hpp"
 
+#include <atomic>
 #include <filesystem>
 
 #include "device/base/error.hpp"
@@ -66,6 +67,31 @@ TEST_CASE("read check: a file that is refused stays refused, and the error names
     CHECK_THROWS_WITH(GradientTrace(path), StartsWith("cannot read gradient trace: " + reason + " (" + path + ")"));
   }
   CHECK(refusal.paths.size() == 1);
+}
+
+TEST_CASE(
+    "read check: many files are checked side by side, once each, and those that cannot be opened are passed over") {
+  const Folder folder;
+  std::vector<std::string> paths = {folder / "missing.h5", folder / "text.h5"};
+  write_file(paths[1], "no HDF5 file");
+  for (int i = 0; i < 40; ++i) paths.push_back(write_small(folder / (std::to_string(i) + ".h5")));
+  std::atomic<int> checks = 0;
+  set_read_check([&](const std::string& path, bool) {
+    ++checks;
+    return path.ends_with("/7.h5") ? std::string("it is odd") : std::string();
+  });
+  check_ahead(paths);
+  CHECK(checks == 40);
+  for (int i = 0; i < 40; ++i) {
+    const auto open = [&] { h5::open_file(paths[static_cast<std::size_t>(i + 2)], false); };
+    if (i == 7) {
+      CHECK_THROWS_WITH(open(), Contains("it is odd"));
+    } else {
+      CHECK_NOTHROW(open());
+    }
+  }
+  CHECK(checks == 40);
+  set_read_check({});
 }
 
 TEST_CASE("read check: links are followed before the check") {
