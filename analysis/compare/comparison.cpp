@@ -63,8 +63,11 @@ void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& p
     const RateGrid& there = grid_with(grids, pairs[i].reference);
     const RateGrid& here = grid_with(grids, pairs[i].arm);
     const bool best = there.best && best_arm(there) == pairs[i].reference && here.best;
-    if (best && (there.rates.size() > 1 || here.rates.size() > 1))
-      verdicts[i].sentence = "at the best learning rate of each, " + verdicts[i].sentence;
+    if (best && (there.rates.size() > 1 || here.rates.size() > 1)) {
+      const bool same = there.rates == here.rates;
+      const std::string tried = same ? " of the same " + std::to_string(here.rates.size()) : "";
+      verdicts[i].sentence = "at the best learning rate of each" + tried + ", " + verdicts[i].sentence;
+    }
     for (const std::string& warning : warnings_of(there, here)) verdicts[i].warnings.push_back(warning);
   }
 }
@@ -91,7 +94,7 @@ std::string rule_of(const std::vector<Verdict>& verdicts) {
   constexpr Index enough = 6;  // least_p of six pairs is below 0.05
   Index most = 0;
   for (const Verdict& verdict : verdicts) most = std::max(most, std::ssize(verdict.seeds));
-  std::string rule = text_of(verdicts.front().criterion);
+  std::string rule = text_of(verdicts);
   if (most < 2 || most >= enough) return rule;
   rule.append("; with ").append(std::to_string(most)).append(" seeds p of the sign-flip test is at least ");
   rule.append(shortest(least_p(most))).append(", so judge by the interval, or run more seeds (p below 0.05 takes at ");
@@ -108,6 +111,7 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   const References references = references_of(arms, comparison.grids, request.baseline);
   comparison.baseline = arms[references.baseline].name;
   comparison.notes = references.notes;
+  comparison.target_is_given = !std::isnan(request.target);
   comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
   const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());
   const bool has_exchanges = std::ranges::all_of(arms, [](const Arm& arm) {

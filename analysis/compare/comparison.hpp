@@ -28,6 +28,7 @@ struct Comparison {
   /// learning rate of their grid (common_target). Arms at other rates, which may learn nothing, need not have reached
   /// it.
   double target = std::numeric_limits<double>::quiet_NaN();
+  bool target_is_given = false;  ///< whether the target was requested
   std::vector<ArmFigures> arms;  ///< figures of the arms, in the given order
   /// The compute times used, where the rules give neither a workload nor both passes.
   std::vector<ComputingGroup> computing;

@@ -163,8 +163,7 @@ std::string rates_clause(const Arm& baseline, const Arm& arm, const Verdict& ver
   const bool known = std::isfinite(here.rate) && std::isfinite(there.rate);
   if (known && here.tried == there.tried) {
     const std::size_t tried = here.tried.size();
-    if (names_rate(arm.name, arm.options) && names_rate(baseline.name, baseline.options))
-      return tried < 2 ? "" : "; each tried the same " + std::to_string(tried) + " learning rates";
+    if (names_rate(arm.name, arm.options) && names_rate(baseline.name, baseline.options)) return "";
     if (tried < 2) return "; learning rate " + shortest(here.rate) + " for both, the only one tried";
     return "; learning rate " + shortest(here.rate) + " against " + shortest(there.rate) + ", of the same " +
            std::to_string(tried) + " tried";
@@ -302,10 +301,20 @@ std::string text_of(const Criterion& criterion) {
   const std::string each = level_text(criterion.level_of_each()) + " interval";
   return std::to_string(criterion.comparisons) +
          (one ? " comparison, judged by its " : " comparisons, each judged by its ") + each +
-         (one ? "" : " (" + level_text(criterion.level) + " for all together, by Bonferroni)") +
-         "; equivalent means that the interval lies within ±" + percent(criterion.margin) +
-         "; the seeds needed are those that show a difference of " + percent(criterion.margin) + " with a power of " +
-         percent(verdict_power);
+         (one ? "" : " (" + level_text(criterion.level) + " for all together, by Bonferroni)");
+}
+
+std::string text_of(const std::vector<Verdict>& verdicts) {
+  const Criterion& criterion = verdicts.front().criterion;
+  const auto any = [&](const auto& has) { return std::ranges::any_of(verdicts, has); };
+  std::string text = text_of(criterion);
+  if (any([](const Verdict& verdict) { return verdict.equivalent; }))
+    text += "; equivalent means that the interval lies within ±" + percent(criterion.margin);
+  if (any([](const Verdict& verdict) { return verdict.seeds_needed > 0; })) {
+    text += "; the seeds needed are those that show a difference of " + percent(criterion.margin) +
+            " with a power of " + percent(verdict_power);
+  }
+  return text;
 }
 
 std::vector<std::string> unfinished_lines(const Arm& arm) {

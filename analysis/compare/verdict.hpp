@@ -80,6 +80,9 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
 /// Returns the number of comparisons and their criterion: "3 comparisons, each judged by its 98.3% interval (...)".
 std::string text_of(const Criterion& criterion);
 
+/// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
+std::string text_of(const std::vector<Verdict>& verdicts);
+
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
 std::string shift_text(const Difference& difference);
 

@@ -216,12 +216,10 @@ void check_freeze(const Facts& facts, Found& found) {
   const bool drifted = drift > kDrifted;
   if (!few && !drifted) return;
   std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
-  if (few)
-    text += ": fewer than a tenth of the " + std::to_string(std::llround(memory)) + " steps that it averages over";
+  if (few) text += "; it averages over about " + std::to_string(std::llround(memory)) + " steps";
   if (drifted) {
-    text += (few ? "; " : ": ") + std::string("by ") + at_step(drift_step) +
-            " an unfrozen variance would give rates that differ by a factor of " + text_of(std::exp(drift)) +
-            " in the geometric mean";
+    text += "; by " + at_step(drift_step) + " an unfrozen variance would give rates that differ by a factor of " +
+            text_of(std::exp(drift)) + " in the geometric mean";
   }
   found.push_back({drifted ? Severity::problem : Severity::warning, Cause::variance_frozen_early, text,
                    "freeze later; 'onebit analyze' shows what every threshold would have chosen"});
@@ -251,11 +249,12 @@ Finding divergence(const Facts& facts, const std::string& reason) {
   }
   const sim::StepRow& last = facts.steps.back();
   std::string text =
-      reason + ": in dense steps, before anything was frozen or compressed; the learning rate was " + text_of(last.lr);
+      "it diverged in dense steps, before anything was frozen or compressed; the learning rate was " + text_of(last.lr);
   if (has_losses) {
     text += ", the loss " + text_of(facts.steps.front().loss) + " at first and " + text_of(last.loss) + " at " +
             at_step(last.step);
   }
+  text += "; " + reason;
   return {Severity::problem, Cause::rate_too_high, text,
           "lower optimizer.lr, lengthen schedule.warmup, or clip gradients (optimizer.clip)"};
 }

@@ -42,7 +42,7 @@ void print_variance(const analysis::VarianceView& view, std::ostream& out) {
   out << "\n";
   print_paragraph(out, rule_of(view));
   thresholds_table(view).print(out);
-  print_table(tensors_table(view.tensors), out);
+  print_table(tensors_table(view), out);
   print_table(drift_table(view.drift), out);
 }
 

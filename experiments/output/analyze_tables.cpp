@@ -10,10 +10,6 @@ namespace {
 constexpr std::size_t kTensorsShown = 12;
 constexpr std::size_t kRowsShown = 8;
 
-std::string step_text(Index step) {
-  return step > 0 ? std::to_string(step) : "never";
-}
-
 /// Returns at most `most` of `count` indices, evenly spread, the last among them.
 std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   std::vector<std::size_t> indices;
@@ -39,6 +35,13 @@ Index last_known(const analysis::VarianceView& view) {
     if (!std::isnan(ratio[i])) return view.steps[i];
   }
   return 0;
+}
+
+/// Returns a step; without one, "not by 40" where the variance is known up to step 40 only, because it froze there.
+std::string step_text(Index step, const analysis::VarianceView& view) {
+  if (step > 0) return std::to_string(step);
+  const bool cut_off = view.freeze_step > 0 && last_known(view) <= view.freeze_step;
+  return cut_off ? "not by " + std::to_string(view.freeze_step) : "never";
 }
 
 }  // namespace
@@ -81,28 +84,29 @@ std::string rule_of(const analysis::VarianceView& view) {
 }
 
 Table thresholds_table(const analysis::VarianceView& view) {
-  Table table({"threshold", "published rule at", "first reached", "stays from", "stays until", "freeze step",
-               "DeepSpeed freeze_step", "share of run", "papers' ratio", "loss at freeze"});
+  Table table({"threshold", "published rule at", "first reached", "held from", "held until", "freeze step",
+               "DeepSpeed freeze_step", "share of run", "papers' ratio", "training loss then"});
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
     const bool to_the_end = row.stay.until > 0 && row.stay.until == last_known(view);
-    table.add({number(row.threshold), step_text(row.published), step_text(row.stay.first), step_text(row.stay.from),
-               to_the_end ? "the end" : step_text(row.stay.until), step_text(row.freeze_step),
-               reached ? std::to_string(row.deepspeed_step) : "-", reached ? percent_text(row.share) : "-",
-               ratio_text(row.volume_ratio), number(row.loss_then)});
+    table.add({number(row.threshold), step_text(row.published, view), step_text(row.stay.first, view),
+               step_text(row.stay.from, view), to_the_end ? "the end" : step_text(row.stay.until, view),
+               step_text(row.freeze_step, view), reached ? std::to_string(row.deepspeed_step) : "-",
+               reached ? percent_text(row.share) : "-", ratio_text(row.volume_ratio), number(row.loss_then)});
   }
   return table;
 }
 
-Table tensors_table(std::vector<analysis::TensorStability> tensors) {
+Table tensors_table(const analysis::VarianceView& view) {
+  std::vector<analysis::TensorStability> tensors = view.tensors;
   const auto late = [](const analysis::TensorStability& tensor) {
     return tensor.stable_step > 0 ? tensor.stable_step : std::numeric_limits<Index>::max();
   };
   std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) { return late(a) > late(b); });
-  Table table({"tensor (last to become stable first)", "elements", "stable from", "last ratio", "shadow / frozen"});
+  Table table({"tensor, slowest first", "elements", "stable from", "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];
-    table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step), number(tensor.last_ratio),
+    table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step, view), number(tensor.last_ratio),
                number(tensor.drift)});
   }
   if (tensors.size() > kTensorsShown)

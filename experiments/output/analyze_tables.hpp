@@ -17,7 +17,7 @@ Table stability_table(const analysis::VarianceView& view);
 std::string rule_of(const analysis::VarianceView& view);
 Table thresholds_table(const analysis::VarianceView& view);
 /// Returns the tensors that became stable last.
-Table tensors_table(std::vector<analysis::TensorStability> tensors);
+Table tensors_table(const analysis::VarianceView& view);
 Table drift_table(const analysis::Drift& drift);
 /// Returns the step sizes at the freeze, or at the end of a run that did not freeze, the longest steps first.
 Table steps_table(const analysis::StepSizes& sizes);

@@ -150,6 +150,12 @@ std::string baselines_of(const std::vector<ArmFigures>& arms) {
   return fp16 + "vs fp32: " + arms.front().ratio_fp32.baseline;
 }
 
+std::string target_text(const analysis::Comparison& comparison) {
+  const std::string loss = "The loss of " + number(comparison.target, 5) + " is ";
+  return loss + (comparison.target_is_given ? "--target."
+                                            : "the lowest that every finished run at a best learning rate reached.");
+}
+
 Table targets_table(const analysis::Comparison& comparison) {
   std::vector<std::string> header = {"to a loss of " + number(comparison.target, 5), "reached", "steps", "samples",
                                      "bytes/worker"};

@@ -24,6 +24,8 @@ std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
 /// Prints one line for every run that did not finish.
 void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);
 /// Returns each arm's cost of reaching the target; the comparison has a target.
+/// Says where the loss to reach is from.
+std::string target_text(const analysis::Comparison& comparison);
 Table targets_table(const analysis::Comparison& comparison);
 
 /// Prints the times on clusters, the cost of the target, and one row per arm.

@@ -24,8 +24,9 @@ std::string with_interval(const std::string& mean, const analysis::Interval& int
 }
 
 std::string percent_interval(const analysis::Interval& interval) {
-  const std::string mean = percent_text(interval.mean);
-  return std::isfinite(interval.half_width) ? mean + " ± " + percent_text(interval.half_width) : mean;
+  if (!std::isfinite(interval.mean)) return "-";
+  const std::string mean = number(100 * interval.mean, 3) + "%";
+  return std::isfinite(interval.half_width) ? mean + " ± " + number(100 * interval.half_width, 2) + "%" : mean;
 }
 
 Json interval_json(const analysis::Interval& interval) {

@@ -42,7 +42,7 @@ Table communication_table(const std::vector<ArmFigures>& arms) {
     for (std::size_t b = a + 1; b < arms.size(); ++b) {
       if (shown[b] || rows_of[b] != rows) continue;
       shown[b] = true;
-      names += ", " + arms[b].name;
+      names += "; " + arms[b].name;
     }
     table.add({names});
     for (const std::vector<std::string>& row : rows) table.add(row);

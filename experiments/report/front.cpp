@@ -65,6 +65,8 @@ std::string facts_of(const Report& report) {
   std::size_t runs = 0;
   for (const analysis::Arm& arm : report.arms) runs += arm.runs.size();
   add("model ", option_values(report, "model"), "");
+  add("", values_of(report, [](const analysis::Run& run) { return std::to_string(run.summary.parameters); }),
+      " parameters");
   add("data ", option_values(report, "data"), "");
   add("", option_values(report, "workers"), " workers");
   add("batch ", option_values(report, "batch"), " per worker");
@@ -116,8 +118,8 @@ std::string question_of(const Comparison& comparison) {
          (one ? "does it send?" : "do they send?");
 }
 
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, so that both hold with 95%; mean ratio over 3 paired
-/// seeds)".
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, which makes 95% for both together; mean ratio over 3
+/// paired seeds)".
 std::string shift_of(const Verdict& verdict) {
   const analysis::Criterion& criterion = verdict.criterion;
   std::string text = analysis::shift_text(verdict.difference) + " (";
@@ -125,7 +127,7 @@ std::string shift_of(const Verdict& verdict) {
   text.append(analysis::range_text(verdict.difference));
   if (criterion.comparisons > 1) {
     const std::string all = criterion.comparisons == 2 ? "both" : "all " + std::to_string(criterion.comparisons);
-    text += ", so that " + all + " hold with " + analysis::level_text(criterion.level);
+    text += ", which makes " + analysis::level_text(criterion.level) + " for " + all + " together";
   }
   text += verdict.difference.is_ratio ? "; mean ratio over " : "; mean over ";
   return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
@@ -175,7 +177,7 @@ std::string evidence_text(const Verdict& verdict) {
 }
 
 /// Returns a sentence on the bytes of a verdict's arm and its time on the first cluster, compared with its baseline;
-/// empty where both are the same.
+/// empty where they hardly differ.
 std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
   constexpr double visible = 0.005;
   const ArmFigures &baseline = figures_of(comparison, verdict.baseline), &arm = figures_of(comparison, verdict.arm);
@@ -194,6 +196,7 @@ std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
     add(baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean, "is # times as fast" + on,
         "takes # times as long" + on + why);
   }
+  if (baseline.bytes.mean == arm.bytes.mean) parts.insert(parts.begin(), "sends as many bytes");
   return parts.empty() ? "" : " It " + enumerated(parts) + ".";
 }
 
@@ -216,15 +219,9 @@ std::string answers_html(const Comparison& comparison) {
 
 std::string rate_text(const analysis::Rates& rates) {
   if (!std::isfinite(rates.rate)) return "-";
-  const std::string tried = rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : "";
+  const std::string tried =
+      rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one tried)";
   return shortest(rates.rate) + tried;
-}
-
-/// Returns "72.7 ± 1.7%".
-std::string accuracy_text(const analysis::Interval& accuracy) {
-  if (!std::isfinite(accuracy.mean)) return "-";
-  const std::string half = std::isfinite(accuracy.half_width) ? " ± " + number(100 * accuracy.half_width, 2) : "";
-  return number(100 * accuracy.mean, 3) + half + "%";
 }
 
 /// Number of clusters in the first table; the times on all of them are in a table further down.
@@ -243,7 +240,7 @@ Table best_table(const Comparison& comparison) {
   for (const std::string& name : best_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
     std::vector<std::string> row = {name_at_best(comparison, name), rate_text(arm.rates), interval_text(arm.final_loss),
-                                    clicks ? interval_text(arm.auc) : accuracy_text(arm.accuracy),
+                                    clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy),
                                     bytes_text(arm.bytes.mean)};
     if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
@@ -282,14 +279,24 @@ std::vector<std::string> cautions_of(const Report& report) {
 }
 
 constexpr const char* kLegend =
-    "Final loss: evaluated at the last step, mean ± 95% interval over the seeds. Times are estimates: the bytes of the "
-    "run on a model of the cluster, with this simulation's computing time unless a workload is given.";
+    "Final loss: evaluated at the last step, mean ± 95% interval over the seeds. Times are estimates: what the runs "
+    "sent "
+    "on a model of the cluster, ";
+
+/// Says whose computing time the estimates take.
+std::string computing_text(const Comparison& comparison) {
+  return comparison.computing.empty()
+             ? "with the computing time that was given."
+             : "with this simulation's own computing time; --workload gives that of a model on GPUs.";
+}
 
 /// Returns a line that leads to the findings on single runs; empty where there are none.
 std::string findings_html(const Report& report) {
   if (report.findings.empty()) return "";
-  return "<p class=\"facts\">" + html::counted(std::ssize(report.findings), "finding") +
-         " on single runs: <a href=\"#what-went-wrong\">What went wrong</a>.</p>\n";
+  std::set<std::string> runs;
+  for (const SharedFinding& finding : report.findings) runs.insert(finding.paths.begin(), finding.paths.end());
+  return "<p class=\"facts\">" + html::counted(std::ssize(report.findings), "finding") + " on " +
+         html::counted(std::ssize(runs), "run") + ": <a href=\"#what-went-wrong\">What went wrong</a>.</p>\n";
 }
 
 /// Says what the first cluster is, and what takes time there.
@@ -311,8 +318,8 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
-         html::blocks(best_table(comparison)) + html::paragraph(kLegend, "facts") + clusters_html(report) +
-         html::list(cautions_of(report)) + findings_html(report);
+         html::blocks(best_table(comparison)) + html::paragraph(kLegend + computing_text(comparison), "facts") +
+         clusters_html(report) + html::list(cautions_of(report)) + findings_html(report);
 }
 
 }  // namespace onebit::experiments

@@ -106,9 +106,10 @@ std::string blocks(const Table& table) {
   return table_element(table, "table class=\"blocks\"", true);
 }
 
-std::string figure(const std::string& svg, const std::string& caption) {
+std::string figure(const std::string& svg, const std::string& caption, const std::string& style) {
   if (svg.empty()) return "";
-  return element("figure", "\n" + svg + "\n" + element("figcaption", text(caption)));
+  return element(style.empty() ? "figure" : "figure class=\"" + style + "\"",
+                 "\n" + svg + "\n" + element("figcaption", text(caption)));
 }
 
 std::string identifier_of(const std::string& plain) {

@@ -26,8 +26,8 @@ std::string preformatted(const std::string& plain);
 std::string table(const Table& table);
 /// Returns such a table that a narrow screen shows as one block of labelled values for each row.
 std::string blocks(const Table& table);
-/// Returns an <svg> element with a caption; empty if there is no picture.
-std::string figure(const std::string& svg, const std::string& caption);
+/// Returns an <svg> element with a caption, of a class of the style if one is given; empty if there is no picture.
+std::string figure(const std::string& svg, const std::string& caption, const std::string& style = "");
 
 /// Returns a name for links and files, in small letters, digits and dashes: "what-went-wrong".
 std::string identifier_of(const std::string& plain);

@@ -23,9 +23,8 @@ using analysis::ArmFigures;
 using analysis::Run;
 
 std::string drawn(const Figure& figure, const std::string& prefix) {
-  const std::string svg =
-      figure.map.values.empty() ? analysis::inline_svg(figure.plot, prefix) : analysis::inline_svg(figure.map, prefix);
-  return html::figure(svg, figure.caption);
+  if (figure.map.values.empty()) return html::figure(analysis::inline_svg(figure.plot, prefix), figure.caption);
+  return html::figure(analysis::inline_svg(figure.map, prefix), figure.caption, "heat");
 }
 
 /// Returns the figures whose names begin with `name`.
@@ -93,7 +92,7 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
     const analysis::VarianceView& view = report.variances[a];
     body += html::heading(3, report.variance_arms[a]) +
             html::paragraph(std::string("Rules: ").append(rule_of(view)) + ".") + thresholds_html(view) +
-            html::table(drift_table(view.drift)) + html::table(tensors_table(view.tensors));
+            html::table(drift_table(view.drift)) + html::table(tensors_table(view));
     body += figures_html(figures, numbered("tensors", a));
     if (report.step_sizes[a])
       body += html::table(steps_table(*report.step_sizes[a])) + figures_html(figures, numbered("steps", a));
@@ -125,7 +124,11 @@ std::string network_html(const Report& report) {
             html::list(computing_lines(comparison.computing)) + html::list(cluster_lines(report)) +
             html::table(parts_table(report));
   }
-  if (std::isfinite(comparison.target)) body += html::table(targets_table(comparison));
+  if (std::isfinite(comparison.target)) {
+    body += html::table(targets_table(comparison)) +
+            html::paragraph(target_text(comparison) +
+                            " A run counts from the first time that it reaches it; it may rise again.");
+  }
   return body;
 }
 
@@ -202,19 +205,19 @@ std::string still_html(const std::vector<Figure>& figures) {
 
 std::string html_of(const Report& report, const std::vector<Figure>& figures, const std::string& title) {
   const std::string name = title.empty() ? title_of(report) : title;
-  const std::string shown = "for " + html::counted(std::ssize(report.shown), "arm");
+  const auto of_arms = [](Index count) { return "for " + html::counted(count, "arm"); };
   std::string body = html::division("front", front_html(report, name)) +
                      chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
                      html::division("map", loss_map_html(report));
   const std::string problems = problems_html(report);
   body += html::details("All arms and verdicts", html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
           html::details("Network", "bytes, seconds, cost of reaching a loss", network_html(report)) +
-          html::details("Variance and freeze", shown, variance_html(report, figures)) +
-          html::details("Theory", shown, theory_html(report, figures)) +
+          html::details("Variance and freeze", of_arms(std::ssize(report.variances)), variance_html(report, figures)) +
+          html::details("Theory", of_arms(std::ssize(report.theories)), theory_html(report, figures)) +
           html::details("What went wrong",
                         html::counted(std::ssize(report.findings) + std::ssize(report.left_out), "line"), problems) +
           html::details("Runs", "", runs_html(report)) +
-          html::details("How to repeat the runs", shown, repeat_html(report));
+          html::details("How to repeat the runs", of_arms(std::ssize(report.shown)), repeat_html(report));
   return html::page(name, body);
 }
 

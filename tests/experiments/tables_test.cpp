@@ -52,6 +52,7 @@ TEST_CASE("tables: a page leaves out columns of numbers without a value, and lab
 
 TEST_CASE("tables: intervals of shares are percentages") {
   CHECK(percent_interval({0.5, 0.01, 3}) == "50% ± 1%");
+  CHECK(percent_interval({0.76113, 0.01562, 3}) == "76.1% ± 1.6%");
   CHECK(percent_interval({0.5, std::numeric_limits<double>::quiet_NaN(), 1}) == "50%");
 }
 

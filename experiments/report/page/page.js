@@ -34,7 +34,10 @@
   };
   const places = {bytes: (x) => scaled(x, "B"), seconds: (x) => scaled(x, "s")};
   const xText = (x) => (places[data.axes[state.axis].kind] || ((value) => String(Number(value.toPrecision(6)))))(x);
-  const yText = (y) => String(Number(y.toPrecision(4)));
+  const yText = (y) => {
+    const large = Math.abs(y) >= 1e5, digits = Number(y.toPrecision(large ? 3 : 4));
+    return large ? digits.toExponential().replace("e+", "e") : String(digits);
+  };
 
   // ---- lines: one for each arm, or one for each of its runs
   const linesOf = (arm) => {
@@ -119,7 +122,7 @@
   };
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
-    if (point.x === undefined) return "move over the chart to read values";
+    if (point.x === undefined) return "move over the chart, or touch it, to read values";
     const rows = drawn.filter(({x}) => x.length > 0 && point.x <= x[x.length - 1] * 1.0001)
       .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y).slice(0, 14)
       .map(({line, y, half: width}) => {
@@ -129,6 +132,10 @@
       });
     return `<strong>${escaped(data.axes[state.axis].label)} ${xText(point.x)}</strong> ${rows.join(" ")}`;
   };
+
+  // A finger scrolls the page over the chart, and a tap reads values. dygraphs would drag the curves away.
+  const withoutTouch = Object.fromEntries(
+    Object.entries(Dygraph.defaultInteractionModel).filter(([event]) => !event.startsWith("touch")));
 
   const draw = (keepZoom = false) => {
     const zoom = keepZoom && zoomed && graph ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : null;
@@ -150,7 +157,7 @@
     graph = new Dygraph(box, table, {
       labels: ["x", ...lines.map((line) => line.name)], series, customBars: !state.seeds, fillAlpha: 0.14,
       connectSeparatedPoints: true, legend: "always", labelsDiv: element("chart-legend"), legendFormatter: legend,
-      labelsKMB: false, logscale: state.logY, valueRange: range.y, dateWindow: range.x,
+      interactionModel: withoutTouch, labelsKMB: false, logscale: state.logY, valueRange: range.y, dateWindow: range.x,
       zoomCallback: () => {
         zoomed = graph.isZoomed();
         if (!zoomed) setTimeout(() => draw());
@@ -177,23 +184,34 @@
   element("theme").onclick = () => { root.dataset.theme = isDark() ? "light" : "dark"; draw(true); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(true));
 
+  // A piece of an arm's line, as the chart draws it.
+  const swatchOf = (arm) => {
+    const svg = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
+    const swatch = svg("svg"), line = svg("line");
+    Object.entries({x1: 0, y1: 3, x2: 28, y2: 3}).forEach(([name, value]) => line.setAttribute(name, value));
+    line.setAttribute("stroke-dasharray", (dashes[arm.dash % dashes.length] || []).join(" "));
+    swatch.setAttribute("class", "swatch");
+    swatch.setAttribute("viewBox", "0 0 28 6");
+    swatch.style.setProperty("--light", light[arm.colour % light.length]);
+    swatch.style.setProperty("--dark", dark[arm.colour % dark.length]);
+    swatch.append(line);
+    return swatch;
+  };
   const boxOf = (arm) => {
     const label = document.createElement("label"), box = document.createElement("input");
-    const swatch = document.createElement("span"), name = document.createElement("span");
+    const name = document.createElement("span"), empty = !arm.mean.some((value) => value !== null);
     box.type = "checkbox";
+    box.disabled = empty;
     box.checked = state.shown.has(arm.name);
     box.onchange = () => {
       state.chosen.add(arm.name);
       box.checked ? state.shown.add(arm.name) : state.shown.delete(arm.name);
       draw();
     };
-    swatch.className = "swatch";
-    swatch.style.setProperty("--dashes", ["solid", "dashed", "dotted", "double"][arm.dash % dashes.length]);
-    swatch.style.setProperty("--light", light[arm.colour % light.length]);
-    swatch.style.setProperty("--dark", dark[arm.colour % dark.length]);
+    if (empty) label.className = "empty";
     name.textContent = arm.name + (arm.diverged > 0 ? ` (${arm.diverged} of ${arm.runs.length} diverged)` : "");
     if (arm.best) name.className = "best";
-    label.append(box, swatch, name);
+    label.append(box, swatchOf(arm), name);
     return label;
   };
   const choose = (wanted) => {
@@ -220,6 +238,7 @@
   const adopt = (fresh) => {
     Object.assign(data, fresh);
     if (state.axis === null && data.axes.length) state.axis = data.axis;
+    element("best-arms").hidden = data.arms.every((arm) => arm.best);
     element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // they would be the means
     axis.replaceChildren(...data.axes.map((each, i) => new Option(each.label, String(i), false, i === state.axis)));
     data.arms.filter((arm) => !state.chosen.has(arm.name)).forEach((arm) => {
