@@ -1,6 +1,9 @@
 #pragma once
 // Rectangles of payloads that travel between devices.
 
+#include <span>
+#include <vector>
+
 #include "compress/codecs/payload.hpp"
 #include "device/comm/communicator.hpp"
 
@@ -17,6 +20,31 @@ device::Block block(const device::Buffer<T>& buffer, Index first, Index rows, In
 inline device::Block body_block(const Payload& payload, Range rows, Index begin, Index end) {
   return block(payload.body, rows.first * payload.body_bytes + begin, rows.count, end - begin, payload.body_bytes);
 }
+
+/// Some of the sizes; none if there are none.
+inline std::span<const Index> part_of(std::span<const Index> sizes, Index first, Index count) {
+  if (sizes.empty()) return sizes;
+  return sizes.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+}
+
+/// Appends the bodies of segments of the given rows: the first sizes[i] bytes of each, or all that is reserved if there
+/// are no sizes.
+inline void append_bodies(device::Blocks& blocks, const Payload& payload, Range rows, Range segments,
+                          std::span<const Index> sizes) {
+  const auto offset = [&](Index segment) { return payload.offsets[static_cast<std::size_t>(segment)]; };
+  if (sizes.empty()) {
+    blocks.push_back(body_block(payload, rows, offset(segments.first), offset(segments.end())));
+    return;
+  }
+  for (Index i = 0; i < segments.count; ++i) {
+    const Index begin = offset(segments.first + i), size = sizes[static_cast<std::size_t>(i)];
+    if (size > 0) blocks.push_back(body_block(payload, rows, begin, begin + size));
+  }
+}
+
+/// Bytes in use of the bodies of a payload whose size varies: the largest of a rank's rows, by rank and segment.
+/// Collective.
+std::vector<Index> largest_sizes(const device::Shard& shard, const Payload& payload);
 
 /// Scales [first, first + count) of the given rows of a payload.
 inline device::Block scale_block(const Payload& payload, Range rows, Index first, Index count) {

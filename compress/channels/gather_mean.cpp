@@ -20,12 +20,19 @@ void GatherMean::renew_payloads() {
   payload_ = codec_.make_payload(shard_.device, layout_.worker(), shard_.own().count);
   if (alone()) return;
   gathered_ = codec_.make_payload(shard_.device, layout_.worker(), shard_.workers());
+  plan_blocks({});
+}
+
+/// Plans which bytes are sent where. sizes: bytes in use by rank and segment; none: all that is reserved.
+void GatherMean::plan_blocks(std::span<const Index> sizes) {
+  const Range own{0, shard_.own().count}, segments{0, payload_.segments()};
+  const auto of_rank = [&](Index rank) { return part_of(sizes, rank * segments.count, segments.count); };
   to_.clear();
   from_.clear();
-  const Range own{0, shard_.own().count};
-  for (const Range& theirs : shard_.ranges) {
-    to_.push_back({body_block(payload_, own, 0, payload_.body_bytes)});
-    from_.push_back({body_block(gathered_, theirs, 0, payload_.body_bytes)});
+  for (Index rank = 0; rank < shard_.ranks(); ++rank) {
+    const Range theirs = shard_.ranges[static_cast<std::size_t>(rank)];
+    append_bodies(to_.emplace_back(), payload_, own, segments, of_rank(shard_.rank()));
+    append_bodies(from_.emplace_back(), gathered_, theirs, segments, of_rank(rank));
     if (payload_.scale_count == 0) continue;
     to_.back().push_back(scale_block(payload_, own, 0, payload_.scale_count));
     from_.back().push_back(scale_block(gathered_, theirs, 0, payload_.scale_count));
@@ -42,6 +49,7 @@ void GatherMean::absorb(Range group, const EncodeInput& input, const RngKey& key
 const Payload& GatherMean::gather() {
   if (alone()) return payload_;
   gathered_.poison();
+  if (codec_.variable_size()) plan_blocks(largest_sizes(shard_, payload_));
   shard_.communicator->all_to_all(shard_.device, to_, from_);
   return gathered_;
 }

@@ -31,6 +31,7 @@ class GatherMean final : public Channel {
  private:
   bool alone() const { return shard_.ranks() == 1; }
   void append(netmodel::TrafficList& traffic, Index vector, Index bytes) const;
+  void plan_blocks(std::span<const Index> sizes);
 
   device::Shard shard_;
   const ExchangeLayout& layout_;

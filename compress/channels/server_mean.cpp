@@ -15,13 +15,12 @@ namespace {
 
 using netmodel::TrafficList;
 
-/// Begin and end of the chunks of `servers` in the body of a vector, in bytes. The payload holds the chunks of `held`
-/// servers: as equal parts of one segment per vector if the codec is sliceable, otherwise as separate segments.
-std::pair<Index, Index> chunk_bytes(const Payload& payload, bool sliceable, Index vector, Range servers, Index held) {
-  const auto at = [&](Index segment) { return payload.offsets[static_cast<std::size_t>(segment)]; };
-  if (!sliceable) return {at(vector * held + servers.first), at(vector * held + servers.end())};
-  const Index chunk = (at(vector + 1) - at(vector)) / held;
-  return {at(vector) + servers.first * chunk, at(vector) + servers.end() * chunk};
+/// Begin and end of the chunks of `servers` in the body of a vector, in bytes, of a sliceable codec: the payload holds
+/// the chunks of `held` servers as equal parts of one segment per vector.
+std::pair<Index, Index> slice_bytes(const Payload& payload, Index vector, Range servers, Index held) {
+  const Index begin = payload.offsets[static_cast<std::size_t>(vector)];
+  const Index chunk = (payload.offsets[static_cast<std::size_t>(vector + 1)] - begin) / held;
+  return {begin + servers.first * chunk, begin + servers.end() * chunk};
 }
 
 }  // namespace
@@ -38,7 +37,8 @@ void ServerMean::renew_payloads() {
   const SegmentTable& table = up_.traits().sliceable ? part_.vectors() : part_.chunks();
   arrived_ = up_.make_payload(shard_.device, table, shard_.workers());
   server_payload_ = down_.make_payload(shard_.device, layout_.server(), 1);
-  plan_blocks();
+  plan_scatter({});
+  plan_gather({});
 }
 
 /// Where the errors of this device's servers are stored within the errors of all servers.
@@ -73,35 +73,55 @@ void ServerMean::visit_state(device::StateVisitor& visitor, device::Buffer<float
   visitor.pieces("server_codec", own_server_payload_.memory, server_memory_pieces(), layout_.server().count());
 }
 
-/// Plans which bytes are sent where. In every vector, the chunks of one rank's servers are contiguous in a payload.
-void ServerMean::plan_blocks() {
+/// Plans which bytes of the workers' payloads are sent to which servers. In every vector, the chunks of one rank's
+/// servers are contiguous in a payload. sizes: bytes in use by rank and segment; none: all that is reserved.
+void ServerMean::plan_scatter(std::span<const Index> sizes) {
   const Range own = shard_.own();
   const Index n = layout_.workers(), vectors = layout_.worker().count();
-  const bool sliceable = up_.traits().sliceable;
-  for (auto* blocks : {&scatter_to_, &scatter_from_, &gather_to_, &gather_from_}) blocks->clear();
-  for (const Range& theirs : shard_.ranges) {
-    device::Blocks to, from, chunks_to, chunks_from;
+  const auto in_use = [&](Index rank, Index vector, Range servers) {
+    return part_of(sizes, (rank * vectors + vector) * n + servers.first, servers.count);
+  };
+  scatter_to_.clear();
+  scatter_from_.clear();
+  for (Index rank = 0; rank < shard_.ranks(); ++rank) {
+    const Range theirs = shard_.ranges[static_cast<std::size_t>(rank)];
+    device::Blocks &to = scatter_to_.emplace_back(), &from = scatter_from_.emplace_back();
     for (Index v = 0; v < vectors; ++v) {
-      const auto sent = chunk_bytes(worker_payload_, sliceable, v, theirs, n);
-      const auto taken = chunk_bytes(arrived_, sliceable, v, {0, own.count}, own.count);
-      to.push_back(body_block(worker_payload_, {0, own.count}, sent.first, sent.second));
-      from.push_back(body_block(arrived_, theirs, taken.first, taken.second));
-      const auto answer = chunk_bytes(own_server_payload_, false, v, {0, own.count}, own.count);
-      const auto answers = chunk_bytes(server_payload_, false, v, theirs, n);
-      chunks_to.push_back(body_block(own_server_payload_, {0, 1}, answer.first, answer.second));
-      chunks_from.push_back(body_block(server_payload_, {0, 1}, answers.first, answers.second));
+      if (up_.traits().sliceable) {
+        const auto sent = slice_bytes(worker_payload_, v, theirs, n);
+        const auto taken = slice_bytes(arrived_, v, {0, own.count}, own.count);
+        to.push_back(body_block(worker_payload_, {0, own.count}, sent.first, sent.second));
+        from.push_back(body_block(arrived_, theirs, taken.first, taken.second));
+      } else {
+        append_bodies(to, worker_payload_, {0, own.count}, {v * n + theirs.first, theirs.count},
+                      in_use(shard_.rank(), v, theirs));
+        append_bodies(from, arrived_, theirs, {v * own.count, own.count}, in_use(rank, v, own));
+      }
+    }
+    if (up_.scales_per_segment() == 0) continue;
+    to.push_back(scale_block(worker_payload_, {0, own.count}, 0, vectors));
+    from.push_back(scale_block(arrived_, theirs, 0, vectors));
+  }
+}
+
+/// Plans which bytes of the servers' payloads are sent. sizes: as in plan_scatter().
+void ServerMean::plan_gather(std::span<const Index> sizes) {
+  const Range own = shard_.own();
+  const Index n = layout_.workers(), vectors = layout_.worker().count();
+  const auto in_use = [&](Range servers, Index vector) {
+    return part_of(sizes, vectors * servers.first + vector * servers.count, servers.count);
+  };
+  gather_to_.clear();
+  gather_from_.clear();
+  for (const Range& theirs : shard_.ranges) {
+    device::Blocks &to = gather_to_.emplace_back(), &from = gather_from_.emplace_back();
+    for (Index v = 0; v < vectors; ++v) {
+      append_bodies(to, own_server_payload_, {0, 1}, {v * own.count, own.count}, in_use(own, v));
+      append_bodies(from, server_payload_, {0, 1}, {v * n + theirs.first, theirs.count}, in_use(theirs, v));
       if (down_.scales_per_segment() == 0) continue;
-      chunks_to.push_back(scale_block(own_server_payload_, {0, 1}, v * own.count, own.count));
-      chunks_from.push_back(scale_block(server_payload_, {0, 1}, v * n + theirs.first, theirs.count));
+      to.push_back(scale_block(own_server_payload_, {0, 1}, v * own.count, own.count));
+      from.push_back(scale_block(server_payload_, {0, 1}, v * n + theirs.first, theirs.count));
     }
-    if (up_.scales_per_segment() > 0) {
-      to.push_back(scale_block(worker_payload_, {0, own.count}, 0, vectors));
-      from.push_back(scale_block(arrived_, theirs, 0, vectors));
-    }
-    scatter_to_.push_back(std::move(to));
-    scatter_from_.push_back(std::move(from));
-    gather_to_.push_back(std::move(chunks_to));
-    gather_from_.push_back(std::move(chunks_from));
   }
 }
 
@@ -156,6 +176,7 @@ ExchangeSeconds ServerMean::exchange(const RngKey& key, StoredErrors& worker_err
   }
   if (!alone()) {
     arrived_.poison();
+    if (up_.variable_size()) plan_scatter(largest_sizes(shard_, worker_payload_));
     shard_.communicator->all_to_all(shard_.device, scatter_to_, scatter_from_);
     seconds.exchange += watch.lap();
   }
@@ -166,6 +187,7 @@ ExchangeSeconds ServerMean::exchange(const RngKey& key, StoredErrors& worker_err
   seconds.server += watch.lap();
   if (!alone()) {
     server_payload_.poison();
+    if (down_.variable_size()) plan_gather(largest_sizes(shard_, own_server_payload_));
     shard_.communicator->all_to_all(shard_.device, gather_to_, gather_from_);
     seconds.exchange += watch.lap();
   }

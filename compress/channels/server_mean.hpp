@@ -52,7 +52,8 @@ class ServerMean final : public Channel {
   /// The segments that are encoded on the way up, and their number per exchanged vector.
   const SegmentTable& up_table() const { return up_.traits().sliceable ? layout_.worker() : layout_.server(); }
   Index up_segments() const { return up_.traits().sliceable ? 1 : layout_.workers(); }
-  void plan_blocks();
+  void plan_scatter(std::span<const Index> sizes);
+  void plan_gather(std::span<const Index> sizes);
   std::vector<device::Piece> server_pieces() const;
   std::vector<device::Piece> server_memory_pieces() const;
   void share_largest(const device::Buffer<float>& worker_errors);

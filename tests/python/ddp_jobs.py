@@ -28,6 +28,10 @@ MORE_CASES = {
     "top-k through servers": ("top-k", "ef", {"codec.k": 0.05, "codec.down": "fp16"}),
     "terngrad": ("terngrad", "auto", {}),
     "count-sketch": ("count-sketch", "ef", {"codec.k": 20}),
+    "threshold": ("threshold", "ef", {}),
+    "dct": ("dct", "ef", {}),
+    "top-k, packed": ("top-k", "ef", {"codec.k": 0.05, "codec.packing": "delta"}),
+    "qsgd, packed": ("qsgd", "auto", {"codec.packing": "elias"}),
     "int8, some dense": ("int8", "ef", {"codec.dense": "*bias", "codec.dense-steps": 3, "feedback.dtype": "bf16"}),
 }
 

@@ -108,8 +108,11 @@ class Hook(Ranks):
                 self.require_bits(ranks, case, params)
                 sent, logged = self.require_traffic(ranks, case, log)
                 # The log rounds the servers' chunks of a tensor up to their mean; terngrad's scales are no payload.
-                exact = codec in ("sign-l2", "top-k", "power-sgd", "count-sketch") and "codec.down" not in options
+                exact = codec in ("sign-l2", "top-k", "power-sgd", "count-sketch") and not {
+                    "codec.down", "codec.packing"} & set(options)
                 slack = 0 if exact else len(self.shapes) * size * (size - 1) * (5 if codec == "terngrad" else 1)
+                if codec == "qsgd" and "codec.packing" in options:  # the chunks that stay on their rank differ in size
+                    slack += 0.02 * logged.min()
                 self.assertLessEqual(np.abs(sent - logged).max(), slack + 1e-6, case)  # thirds are rounded
 
     def test_two_ranks_have_the_bits_of_the_simulator(self):
