@@ -76,6 +76,7 @@ void add_bytes(const std::vector<StepRange>& exchanges, Summary& summary) {
 void add_evaluations(const sim::LogReader& log, Summary& summary) {
   const std::vector<sim::EvaluationRow> rows = log.evaluations();
   if (rows.empty()) return;
+  summary.evaluated = rows.back().step;
   if (summary.status != sim::RunStatus::diverged) {
     summary.final_loss = rows.back().loss;
     summary.accuracy = rows.back().accuracy;

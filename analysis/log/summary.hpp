@@ -1,6 +1,7 @@
 #pragma once
 // The results of one run, from its log alone.
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -40,6 +41,7 @@ struct Summary {
   Index steps = 0;                          ///< number of the last logged step
   Index freeze_step = 0;                    ///< step after which the variance was frozen; 0: never
   Index masked = 0;                         ///< number of masked coordinates at the last logged step
+  Index evaluated = 0;                      ///< step of the last evaluation, below `steps` where the run was stopped
   /// Held-out loss of the last evaluation; NaN: none, or the run diverged.
   double final_loss = std::numeric_limits<double>::quiet_NaN();
   double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< lowest held-out loss
@@ -73,6 +75,9 @@ struct Summary {
   /// Compute time of one worker's step: this machine's time divided by the workers, median over the rows of /steps.
   double compute_seconds = std::numeric_limits<double>::quiet_NaN();
   std::vector<CommunicationTime> communication;  ///< communication times, one entry per requested cluster
+
+  /// Whether final_loss is that of an earlier step than the last one, because the run was stopped since.
+  bool is_outdated() const { return std::isfinite(final_loss) && evaluated < steps; }
 };
 
 /// Returns the step after which the variance was frozen; 0 if it never was.

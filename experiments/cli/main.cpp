@@ -33,7 +33,7 @@ const Command& find_command(const std::vector<Command>& all, const std::string& 
   }
   if (name.starts_with("-"))
     throw ConfigError("the command is missing", name, "write onebit COMMAND [options]; 'onebit --help' lists commands");
-  throw ConfigError("unknown command", "'" + name + "'", suggestion(name, names) + ", or 'onebit --help'");
+  throw ConfigError("unknown command", "'" + name + "'", suggestion(name, names) + " ('onebit --help' lists all)");
 }
 
 /// Runs a command. If --ranks asks for several processes and mpirun has not started them yet, starts them instead.

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <random>
 
@@ -51,9 +52,13 @@ int watch(const Options& options) {
   Server server(options.address, static_cast<int>(options.port));
   const std::string base = "/" + new_token() + "/";
   install_stop_handler();
+  for (const std::string& path : options.arguments) {
+    if (!std::filesystem::exists(path))
+      std::cerr << "onebit: note: " << path << " does not exist yet; the page waits for it\n";
+  }
   std::cout << "http://" << (options.address == "0.0.0.0" ? "127.0.0.1" : options.address) << ":" << server.port()
             << base << "\n"
-            << "Open this address in a browser; Ctrl-C ends it. Nothing is written." << std::endl;
+            << "Open this address in a browser; Ctrl-C stops the server. No file is written." << std::endl;
   server.serve(
       [&](const std::string& path) -> Response {
         if (path == base) return {200, "text/html; charset=utf-8", page.page()};

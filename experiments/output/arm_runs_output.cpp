@@ -30,6 +30,11 @@ std::string freeze_text(const Summary& run) {
   return run.freeze_step > 0 ? std::to_string(run.freeze_step) : "-";
 }
 
+/// Returns the value of an evaluation if it was after the last step, and "-" where a run was stopped since.
+std::string final_text(const Summary& run, const std::string& value) {
+  return run.is_outdated() ? "-" : value;
+}
+
 bool several_seeds(const std::vector<Arm>& arms) {
   return std::ranges::any_of(arms, [](const Arm& arm) { return arm.runs.size() > 1; });
 }
@@ -41,8 +46,8 @@ Table runs_table(const std::vector<Arm>& arms, std::optional<std::size_t> best =
   for (std::size_t a = 0; a < arms.size(); ++a) {
     for (const Run& one : arms[a].runs) {
       const Summary& run = one.summary;
-      table.add({arms[a].name, std::to_string(run.seed), status_name(run), number(run.final_loss, 5),
-                 percent_text(run.accuracy), bytes_text(run.bytes), ratio_text(run.ratio_fp16),
+      table.add({arms[a].name, std::to_string(run.seed), status_name(run), final_text(run, number(run.final_loss, 5)),
+                 final_text(run, percent_text(run.accuracy)), bytes_text(run.bytes), ratio_text(run.ratio_fp16),
                  seconds_text(run.wall_seconds), ratio_text(run.ratio_fp32), freeze_text(run), number(run.best_loss, 5),
                  bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes)});
       if (a == best) table.mark_best();

@@ -43,7 +43,7 @@ std::string ruled_out_text(const FreezeAnswer& answer) {
   }
   std::string text = "with compression, " + join(seeds, ", ") + "; the margin is " + percent_text(margin);
   if (cost.interval.mean > margin || !std::isfinite(cost.interval.mean)) return text;
-  return text.append(", the mean cost ").append(percent_text(cost.interval.mean));
+  return text.append(", the mean cost is ").append(percent_text(cost.interval.mean));
 }
 
 /// Whether a freeze step was chosen, and judged to cost too much.
@@ -86,15 +86,18 @@ void print_costs(const FreezeAnswer& answer, std::ostream& out) {
 
 void print_savings(const FreezeAnswer& answer, std::ostream& out) {
   if (!(answer.ratio_fp16 > 0)) return;
-  out << "\nbytes: dense fp16 / sent " << ratio_text(answer.ratio_fp16)
-      << (answer.ratio_fp16 > 1 ? ", saves " + percent_text(1 - 1 / answer.ratio_fp16) : ", saves nothing") << "\n";
+  const bool fewer = answer.ratio_fp16 > 1;
+  out << "\nbytes: "
+      << (fewer ? ratio_text(answer.ratio_fp16) + " fewer than dense fp16 (saves " +
+                      percent_text(1 - 1 / answer.ratio_fp16) + ")"
+                : "not fewer than dense fp16")
+      << "\n";
   for (const SavedTime& time : answer.times) {
     const double saved = 1 - time.seconds / time.dense_seconds;
-    out << "time on " << time.cluster << ": " << seconds_text(time.dense_seconds) << " per run dense, "
-        << seconds_text(time.seconds) << " compressed, "
-        << (saved > 0 ? "saves " + percent_text(saved)
-                      : "takes " + percent_text(-saved) + " more, so compression does not pay there")
-        << "\n";
+    print_paragraph(out, "time on " + time.cluster + ": a dense run takes " + seconds_text(time.dense_seconds) +
+                             ", a compressed one " + seconds_text(time.seconds) + " (" +
+                             (saved > 0 ? percent_text(saved) + " less)"
+                                        : percent_text(-saved) + " more), so compression does not pay there"));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/pictures/plot.hpp"
 #include "device/base/files.hpp"
 #include "experiments/output/hybrid_output.hpp"
+#include "experiments/output/screen.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -223,33 +224,39 @@ std::string cluster_text(const netmodel::Cluster& cluster, Index nodes, Index wi
 
 void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
   const netmodel::Cluster& cluster = price.cluster;
-  out << cluster_text(cluster, price.nodes, price.width) << " (" << cluster.gpu << "), " << job.name
-      << (price.basis.empty() ? "" : " (times: " + price.basis + ")") << ", batch " << job.batch << " x "
-      << job.accumulation << "\n\n";
+  print_paragraphs(out, cluster_text(cluster, price.nodes, price.width) + " (" + cluster.gpu + "), " + job.name +
+                            (price.basis.empty() ? "" : " (times: " + price.basis + ")") + ", batch " +
+                            std::to_string(job.batch) + " x " + std::to_string(job.accumulation));
+  out << "\n";
   steps_table(price, job).print(out);
   const netmodel::StepEstimate& last = price.stages.back().step;
   if (price.hybrid) print_hybrid(price, job, out);
-  if (job.schedule) out << "\nschedule: " << schedule_text(job);
-  if (price.memory) out << "\nmemory of a GPU: " << memory_text(*price.memory);
-  out << "\nbottleneck: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
+  out << "\n";
+  std::ostringstream text;
+  if (job.schedule) text << "schedule: " << schedule_text(job) << "\n";
+  if (price.memory) text << "memory of a GPU: " << memory_text(*price.memory) << "\n";
+  text << "bottleneck: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
   if (analysis::has_boundary(job)) {
-    out << "boundary: all columns have the exchanges of the log; what a codec there saves, and the time that it takes, "
+    text
+        << "boundary: all columns have the exchanges of the log; what a codec there saves, and the time that it takes, "
            "are not counted\n";
   }
-  if (analysis::is_dense_adam(job)) return;
-  out << "speed-up over dense adam: " << ratio_text(price.speedup);
+  if (analysis::is_dense_adam(job)) return print_paragraphs(out, text.str());
+  text << "speed-up over dense adam: " << ratio_text(price.speedup);
   if (price.stages.size() > 1) {
-    out << " in the last stage; " << ratio_text(price.end_to_end_speedup) << " for a whole run, with "
-        << percent_text(job.warmup_share) << " of its steps before that stage";
+    text << " in the last stage; " << ratio_text(price.end_to_end_speedup) << " for a whole run, with "
+         << percent_text(job.warmup_share) << " of its steps before that stage";
   }
-  out << "\nbreak-even: the last stage is " << break_even_text(price)
-      << " (effective rate here: " << rate_text(cluster.nic.effective) << ")\n";
+  text << "\nbreak-even: the last stage is " << break_even_text(price)
+       << " (effective rate here: " << rate_text(cluster.nic.effective) << ")\n";
+  print_paragraphs(out, text.str());
 }
 
 void print_curves(const std::vector<SpeedupCurve>& curves, const Job& job, const std::string& cluster,
                   std::ostream& out) {
-  out << "speed-up of " << method_text(job) << " over dense Adam, " << job.name << ", " << job.workers << " GPUs, "
-      << cluster << " at other rates\n\n";
+  print_paragraph(out, "speed-up of " + method_text(job) + " over dense Adam, " + job.name + ", " +
+                           std::to_string(job.workers) + " GPUs, " + cluster + " at other rates");
+  out << "\n";
   std::vector<std::string> header = {"network link of a node"}, even = {"break-even"};
   for (const SpeedupCurve& curve : curves) {
     header.push_back(width_text(curve));

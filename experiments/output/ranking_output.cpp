@@ -132,16 +132,16 @@ Table table_of(const Ranking& ranking) {
 /// Explains the table, a line for each thing.
 std::string notes_on(const Ranking& ranking) {
   std::ostringstream notes;
-  notes << "speed-up: over " << reference_of(ranking) << ", in the whole run; range: if the links take "
-        << percent_text(netmodel::uncertainty_of(ranking.cluster))
-        << " more or less time, computing and coding the same\n"
-        << "faster on links: the effective rates of a link at which a step after the warm-up is faster than dense "
-           "Adam's; "
-        << "here it is " << rate_text(ranking.cluster.nic.effective)
-        << "; warmed up, exchange (what is not hidden) and coding: of such a step, too\n"
+  notes << "speed-up: over " << reference_of(ranking) << ", in the whole run with its warm-up; range: the speed-up if "
+        << "the links are " << percent_text(netmodel::uncertainty_of(ranking.cluster))
+        << " slower or faster than estimated\n"
+        << "warmed up, exchange, coding: of a step after the warm-up; exchange: the part that is not hidden\n"
+        << "faster on links: the effective rates of a network link at which such a step is faster than dense Adam's; "
+        << "here a link reaches " << rate_text(ranking.cluster.nic.effective) << "\n"
         << "memory of a GPU with dense Adam: " << memory_text(ranking.memory) << "\n";
   for (const RankedMethod& method : ranking.methods) {
-    if (!method.same.empty()) notes << "the same as " << name_of(method) << ": " << join(method.same, ", ") << "\n";
+    if (!method.same.empty())
+      notes << "the same estimate as for " << name_of(method) << ": " << join(method.same, ", ") << "\n";
   }
   for (const RankedMethod& method : ranking.methods) {
     if (method.schedule && method.schedule->assumed && method.compresses)

@@ -10,10 +10,13 @@
 namespace onebit::experiments {
 namespace {
 
-/// Returns "final loss 1.2345, accuracy 61.5%".
+/// Returns "final loss 1.2345, accuracy 61.5%"; for a run that was stopped since, "loss 1.2345 at the evaluation of
+/// step 50, accuracy 61.5%".
 std::string loss_text(const analysis::Summary& run) {
   if (std::isnan(run.final_loss)) return "no final loss";
-  std::string text = "final loss " + number(run.final_loss, 5);
+  const bool stopped = run.is_outdated();
+  std::string text = (stopped ? "loss " : "final loss ") + number(run.final_loss, 5);
+  if (stopped) text += " at the evaluation of step " + std::to_string(run.evaluated);
   if (std::isfinite(run.accuracy)) text += ", accuracy " + percent_text(run.accuracy);
   if (std::isfinite(run.auc)) text += ", AUC " + number(run.auc, 4);
   return text;
@@ -64,9 +67,10 @@ void print_answer(const analysis::Summary& summary, std::ostream& out) {
   const std::string status = sim::name_of(summary.status);
   const bool ended = summary.status == sim::RunStatus::finished;
   const std::string steps = std::to_string(summary.steps) + (summary.steps == 1 ? " step" : " steps");
+  const std::string after = summary.is_outdated() ? "; " + steps + " done" : " after " + steps;
   const std::string state = ended ? "" : status + ": ";
   out << "\n";
-  print_paragraph(out, state + loss_text(summary) + " after " + steps + "; " + bytes_sentence(summary),
+  print_paragraph(out, state + loss_text(summary) + after + "; " + bytes_sentence(summary),
                   {status, summary.status == sim::RunStatus::stopped ? Tone::warning : Tone::bad});
   print_paragraph(out, "log: " + summary.path + way_on(summary));
 }

@@ -75,7 +75,10 @@ void print_summary(const analysis::Summary& s, std::ostream& out, const std::str
   table.add({"workers, parameters, steps",
              std::to_string(s.workers) + ", " + std::to_string(s.parameters) + ", " + std::to_string(s.steps)});
   for (const auto& [name, value] : known_constants(s)) table.add({"  " + name, number(value)});
-  table.add({"evaluated loss, final and best", number(s.final_loss, 5) + ", " + number(s.best_loss, 5)});
+  const bool stopped = s.is_outdated();
+  table.add({stopped ? "loss at the evaluation of step " + std::to_string(s.evaluated) + ", and best"
+                     : "evaluated loss, final and best",
+             number(s.final_loss, 5) + ", " + number(s.best_loss, 5)});
   table.add({"accuracy", percent_text(s.accuracy)});
   if (std::isfinite(s.auc)) table.add({"AUC", number(s.auc, 4)});
   table.add({"variance frozen after step", s.freeze_step > 0 ? std::to_string(s.freeze_step) : "never"});

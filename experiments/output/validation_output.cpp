@@ -4,11 +4,13 @@
 #include <cmath>
 #include <iterator>
 #include <ostream>
+#include <sstream>
 
 #include "analysis/pictures/plot.hpp"
 #include "device/base/text.hpp"
 #include "experiments/output/cost_output.hpp"
 #include "experiments/output/interval_output.hpp"
+#include "experiments/output/screen.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -41,7 +43,7 @@ void print_verdicts(const FreezeValidation& validation, std::ostream& out) {
   std::size_t width = std::string("frozen").size();
   for (const std::string& arm : validation.arms) width = std::max(width, arm.size());
   const auto line = [&](const std::string& arm, const FreezeCost& cost) {
-    out << "  " << arm << std::string(width - arm.size() + 2, ' ') << verdict_text(cost) << "\n";
+    print_paragraph(out, "  " + arm + std::string(width - arm.size() + 2, ' ') + verdict_text(cost));
   };
   for (const FreezeRow& row : validation.rows) {
     if (row.reached == 0) continue;
@@ -84,11 +86,13 @@ void print_choice(const FreezeValidation& validation, std::ostream& out) {
     return;
   }
   const FreezeRow& row = validation.rows[validation.choice->row];
-  out << "chosen by " << by << ": freeze at " << row.candidate << "; judged by " << seeds_text(validation.judging)
-      << " (mean freeze step " << number(row.freeze_step.mean) << "): frozen "
-      << verdict_text(validation.choice->freeze) << " (" << cost_text(validation.choice->freeze) << "), "
-      << validation.arms.front() << " " << verdict_text(validation.choice->together) << " ("
-      << cost_text(validation.choice->together) << ", 97.5% intervals)\n";
+  std::ostringstream text;
+  text << "chosen by " << by << ": freeze at " << row.candidate << "; judged by " << seeds_text(validation.judging)
+       << " (mean freeze step " << number(row.freeze_step.mean) << "): frozen "
+       << verdict_text(validation.choice->freeze) << " (" << cost_text(validation.choice->freeze) << "), "
+       << validation.arms.front() << " " << verdict_text(validation.choice->together) << " ("
+       << cost_text(validation.choice->together) << ", 97.5% intervals)";
+  print_paragraph(out, text.str());
 }
 
 Json outcome_json(const analysis::FreezeOutcome& outcome) {
@@ -130,12 +134,14 @@ void print_validation(const FreezeValidation& validation, const std::string& ref
     return;
   }
   print_seeds(validation, out);
-  out << "\n"
-      << measure_text(validation.criterion, reference) << "; means over " << seeds_text(validation.seeds) << "\n";
+  out << "\n";
+  print_paragraph(out, measure_text(validation.criterion, reference) + "; means over " + seeds_text(validation.seeds));
   print_rows(validation, out);
-  out << "\nsafe: the cost of every seed and the interval stay within " << percent_text(validation.criterion.margin)
-      << "; the " << validation.comparisons << " verdicts hold jointly with "
-      << percent_text(validation.criterion.level) << " confidence (Bonferroni)\n";
+  out << "\n";
+  print_paragraph(out, "safe: the cost of every seed and the interval stay within " +
+                           percent_text(validation.criterion.margin) + "; the " +
+                           std::to_string(validation.comparisons) + " verdicts hold jointly with " +
+                           percent_text(validation.criterion.level) + " confidence (Bonferroni)");
   print_verdicts(validation, out);
   out << "\n";
   print_choice(validation, out);

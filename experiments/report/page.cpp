@@ -155,7 +155,8 @@ std::string runs_html(const Report& report) {
   for (const Arm& arm : report.arms) {
     for (const Run& run : arm.runs) {
       const analysis::Summary& s = run.summary;
-      table.add({arm.name, std::to_string(s.seed), status_text(run), std::to_string(s.steps), number(s.final_loss, 5),
+      table.add({arm.name, std::to_string(s.seed), status_text(run), std::to_string(s.steps),
+                 s.is_outdated() ? "-" : number(s.final_loss, 5),
                  s.freeze_step > 0 ? std::to_string(s.freeze_step) : "-", bytes_text(s.bytes),
                  seconds_text(s.wall_seconds), s.path});
     }

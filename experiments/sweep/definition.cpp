@@ -39,6 +39,10 @@ std::string first_lacking(const std::vector<std::string>& lines, const std::vect
   return found == lines.end() ? "" : *found;
 }
 
+std::string instead(const std::string& there, const std::string& asked) {
+  return "it has '" + there + "' instead of '" + asked + "'";
+}
+
 std::optional<Tuning> tuning_of(const SweepOptions& options) {
   if (options.tune.empty() && options.tune_points > 0)
     throw ConfigError("--tune-points without --tune", "tune-points", "give --tune key=low:high too");
@@ -106,10 +110,16 @@ std::string text_of(const SweepDefinition& definition) {
 
 std::string difference(const std::string& asked, const std::string& stored) {
   const std::vector<std::string> ours = lines_of(asked), theirs = lines_of(stored);
+  for (const std::string& line : ours) {  // rather a key with another value than two keys
+    const std::string key = line.substr(0, line.find(" = ") + 3);
+    const auto is_other = [&](const std::string& their) { return their.starts_with(key) && !holds(ours, their); };
+    const auto other = std::ranges::find_if(theirs, is_other);
+    if (!holds(theirs, line) && other != theirs.end()) return instead(*other, line);
+  }
   const std::string more = first_lacking(ours, theirs), less = first_lacking(theirs, ours);
   if (more.empty() && less.empty()) return "the same lines in a different order";
   if (more.empty()) return "it also has '" + less + "'";
-  return less.empty() ? "it lacks '" + more + "'" : "it has '" + less + "' instead of '" + more + "'";
+  return less.empty() ? "it lacks '" + more + "'" : instead(less, more);
 }
 
 }  // namespace onebit::experiments

@@ -230,6 +230,26 @@ class Collection {
   std::map<std::string, std::string> own_;  ///< points of the current definition: label by name
 };
 
+/// Returns the options in which points of the same arm differ. An extended sweep may have points whose definitions set
+/// other common options.
+std::set<std::string> keys_of_extensions(const std::vector<Point>& points) {
+  std::map<std::string, const Point*> first;  // by arm
+  std::set<std::string> set, keys;
+  for (const Point& point : points) {
+    first.emplace(point.arm, &point);
+    for (const auto& [key, value] : point.settings) {
+      if (sim::decides_results(key)) set.insert(key);
+    }
+  }
+  for (const std::string& key : set) {
+    const auto differs = [&](const Point& point) {
+      return value_of(point, key) != value_of(*first.at(point.arm), key);
+    };
+    if (std::ranges::any_of(points, differs)) keys.insert(key);
+  }
+  return keys;
+}
+
 }  // namespace
 
 std::string name_of(const Settings& values) {
@@ -315,10 +335,16 @@ std::vector<TunedArm> tuned_arms(const std::vector<SweepDefinition>& definitions
 
 std::vector<std::string> varied_keys(const std::vector<Point>& points) {
   std::vector<std::string> keys;
+  const auto is_new = [&](const std::string& key) {
+    return key != "seed" && std::find(keys.begin(), keys.end(), key) == keys.end();
+  };
   for (const Point& point : points) {
     for (const auto& [key, value] : point.varied) {
-      if (key != "seed" && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+      if (is_new(key)) keys.push_back(key);
     }
+  }
+  for (const std::string& key : keys_of_extensions(points)) {
+    if (is_new(key)) keys.push_back(key);
   }
   return keys;
 }

@@ -45,7 +45,8 @@ using LossOfPoint = std::function<std::optional<double>(const std::string& name)
 std::vector<Point> points_of(const std::vector<SweepDefinition>& definitions, const Settings& execution,
                              const LossOfPoint& loss);
 
-/// Returns the options that distinguish the points, in order of appearance.
+/// Returns the options that distinguish the points of an arm: axes and tuned options in order of appearance, then the
+/// common options that an extension of the sweep set to other values.
 std::vector<std::string> varied_keys(const std::vector<Point>& points);
 
 /// Returns what the index shows for a point: its value of one of the options that distinguish points.

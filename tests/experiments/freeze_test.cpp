@@ -40,7 +40,7 @@ TEST_CASE("freeze: one seed chooses, others judge, and the answer stands on one 
   CHECK(result.out.starts_with("freeze after "));
   CHECK_THAT(result.out, Contains("--freeze fixed:") && Contains("the freeze alone") &&
                              Contains("compression adds (compressed)") && Contains("both together (compressed)") &&
-                             Contains("bytes: dense fp16 / sent ") && Contains("time on eth1: ") &&
+                             Contains("fewer than dense fp16 (saves ") && Contains("time on eth1: ") &&
                              Contains("seed 1 tried freezes (step: cost): ") && Contains("judged by seeds 2, 3") &&
                              Contains("precision: ") && Contains("more --seeds"));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') <= 24);

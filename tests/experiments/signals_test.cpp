@@ -83,6 +83,7 @@ TEST_CASE("signals: Ctrl-C and SIGTERM end a run with a complete log and a summa
     for (std::size_t i = 1; i < typed.size(); ++i) again += " " + typed[i];
     CHECK(run.err == "onebit: stopped; to continue: " + again + " --resume\n");
     CHECK_THAT(line_of(run.out, "status"), Contains("stopped"));
+    CHECK_THAT(run.out, Contains("at the evaluation of step ") && !Contains("final"));
     CHECK_THAT(run.out, Contains("sent per worker") && EndsWith("\nlog: run.h5\n"));
   }
 }

@@ -271,10 +271,14 @@ TEST_CASE("sweep: a folder keeps its definition, others only extend it") {
   CHECK(definitions_in(folder.path(), first, false, true).size() == 1);
   CHECK_THAT(
       refusal([&] { definitions_in(folder.path(), second, false, true); }),
-      Contains("another sweep: it has 'axis = optimizer.lr=0.1,0.2' instead of 'batch = 4'") && Contains("--extend"));
+      Contains("another sweep: it has 'axis = optimizer.lr=0.1,0.2' instead of 'axis = optimizer.lr=0.2,0.3'") && Contains("--extend"));
   CHECK(definitions_in(folder.path(), second, true, true).size() == 2);
   CHECK(definitions_in(folder.path(), first, false, true).size() == 2);  // either of them resumes the union
   CHECK(definitions_in(folder.path(), second, true, true).size() == 2);
+  // Common options that differ between the definitions distinguish the points too.
+  const auto never = [](const auto&) { return std::nullopt; };
+  CHECK(varied_keys(points_of({first, second}, {}, never)) == Texts{"optimizer.lr", "batch"});
+  CHECK(varied_keys(points_of({first}, {}, never)) == Texts{"optimizer.lr"});
   const auto both =
       points_of({definition({"--axis", "optimizer.lr=0.1,0.2"}), definition({"--axis", "optimizer.lr=0.2,0.3"})}, {},
                 [](const auto&) { return std::nullopt; });
