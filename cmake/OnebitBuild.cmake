@@ -40,7 +40,6 @@ string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_REL
 # For code whose speed does not matter: it compiles in half the time.
 set(ONEBIT_NO_SPEED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>)
 
-
 if(ONEBIT_EMULATES_CUDA)
   target_compile_definitions(onebit_build INTERFACE ONEBIT_CUDA)
   target_include_directories(onebit_build INTERFACE ${PROJECT_SOURCE_DIR}/tests/emulator) # replaces CUDA's headers
@@ -117,7 +116,9 @@ function(onebit_room name)
   else()
     target_sources(onebit_${name} PRIVATE ${ROOM_STUB})
   endif()
-  if(ROOM_NO_SPEED)
+  if(ROOM_NO_SPEED AND ONEBIT_SANITIZE) # optimising a sanitizer's checks takes longer than running them
+    target_compile_options(onebit_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  elseif(ROOM_NO_SPEED)
     target_compile_options(onebit_${name} PRIVATE ${ONEBIT_NO_SPEED})
   endif()
     # One precompiled header for each level of optimisation, because gcc compiles the file at the header's level.

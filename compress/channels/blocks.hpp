@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "compress/codecs/codec.hpp"
 #include "compress/codecs/payload.hpp"
 #include "device/comm/communicator.hpp"
 
@@ -40,6 +41,11 @@ inline void append_bodies(device::Blocks& blocks, const Payload& payload, Range 
     const Index begin = offset(segments.first + i), size = sizes[static_cast<std::size_t>(i)];
     if (size > 0) blocks.push_back(body_block(payload, rows, begin, begin + size));
   }
+}
+
+/// Whether only the bytes in use of a codec's payloads are sent: where a network is to carry them.
+inline bool sends_in_use_only(const device::Shard& shard, const Codec& codec) {
+  return codec.variable_size() && shard.communicator->is_network();
 }
 
 /// Bytes in use of the bodies of a payload whose size varies: the largest of a rank's rows, by rank and segment.

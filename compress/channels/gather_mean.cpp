@@ -49,7 +49,7 @@ void GatherMean::absorb(Range group, const EncodeInput& input, const RngKey& key
 const Payload& GatherMean::gather() {
   if (alone()) return payload_;
   gathered_.poison();
-  if (codec_.variable_size()) plan_blocks(largest_sizes(shard_, payload_));
+  if (sends_in_use_only(shard_, codec_)) plan_blocks(largest_sizes(shard_, payload_));
   shard_.communicator->all_to_all(shard_.device, to_, from_);
   return gathered_;
 }

@@ -176,7 +176,7 @@ ExchangeSeconds ServerMean::exchange(const RngKey& key, StoredErrors& worker_err
   }
   if (!alone()) {
     arrived_.poison();
-    if (up_.variable_size()) plan_scatter(largest_sizes(shard_, worker_payload_));
+    if (sends_in_use_only(shard_, up_)) plan_scatter(largest_sizes(shard_, worker_payload_));
     shard_.communicator->all_to_all(shard_.device, scatter_to_, scatter_from_);
     seconds.exchange += watch.lap();
   }
@@ -187,7 +187,7 @@ ExchangeSeconds ServerMean::exchange(const RngKey& key, StoredErrors& worker_err
   seconds.server += watch.lap();
   if (!alone()) {
     server_payload_.poison();
-    if (down_.variable_size()) plan_gather(largest_sizes(shard_, own_server_payload_));
+    if (sends_in_use_only(shard_, down_)) plan_gather(largest_sizes(shard_, own_server_payload_));
     shard_.communicator->all_to_all(shard_.device, gather_to_, gather_from_);
     seconds.exchange += watch.lap();
   }

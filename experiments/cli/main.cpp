@@ -111,15 +111,16 @@ void open_standard_streams() {
 constexpr const char* kEndsWithVariable = "ONEBIT_ENDS_WITH";
 
 /// If the environment names the parent, its end, or that of its thread that waits for this program, asks the command to
-/// stop as SIGTERM does.
+/// stop as SIGTERM does. A parent that started this program through another one is not watched.
 void end_with_parent() {
   const char* named = std::getenv(kEndsWithVariable);
   if (named == nullptr) return;
   const pid_t parent = std::atoi(named);
   unsetenv(kEndsWithVariable);       // the children of this program have another parent
   std::signal(SIGPIPE, [](int) {});  // a run completes its log even if nobody reads its messages any more
-  if (getppid() == parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent && kill(parent, 0) != 0) std::raise(SIGTERM);  // it ended before that
+  if (getppid() != parent) return;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) std::raise(SIGTERM);  // it ended before that
 }
 
 bool is_over = false;  // whether main() returns

@@ -1,7 +1,7 @@
 #include "experiments/output/findings.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <cstdlib>
 
 #include "analysis/compare/arm_names.hpp"
 #include "analysis/freeze/diagnosis.hpp"
@@ -19,23 +19,25 @@ std::string name_with_rate(const Arm& arm) {
   return rate.empty() || analysis::names_rate(arm.name, arm.options) ? arm.name : arm.name + ", lr " + rate;
 }
 
+bool is_number(const std::string& word) {
+  char* end = nullptr;
+  std::strtod(word.c_str(), &end);
+  return !word.empty() && *end == '\0';
+}
+
 /// Returns a text with # for every number. Digits within a word, such as a tensor's name, stay.
 std::string without_numbers(const std::string& text) {
-  std::string pattern;
-  bool in_word = false, in_number = false;
+  std::string pattern, word;
   for (const char c : text) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (digit && !in_word) {
-      if (!in_number) pattern += '#';
-      in_number = true;
+    const bool ends = std::string_view(" (),;:%").find(c) != std::string_view::npos;
+    if (!ends) {
+      word += c;
       continue;
     }
-    if (in_number && (digit || std::string_view(".e+-").find(c) != std::string_view::npos)) continue;
-    in_number = false;
-    in_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_';
-    pattern += c;
+    pattern += (is_number(word) ? "#" : word) + c;
+    word.clear();
   }
-  return pattern;
+  return pattern + (is_number(word) ? "#" : word);
 }
 
 bool is_of_one_arm(const SharedFinding& finding, std::size_t arm) {
@@ -86,7 +88,8 @@ std::string line_on(const std::vector<std::string>& names, const SharedFinding& 
   SharedFinding part = finding;
   std::erase_if(part.seeds,
                 [&](const auto& runs) { return std::ranges::find(names, arms[runs.first].name) == names.end(); });
-  return part.seeds.empty() ? "" : runs_text(part, arms) + ": " + part.text;
+  if (part.seeds.empty()) return "";
+  return runs_text(part, arms) + ": " + part.text + (part.varies ? " (numbers of the first)" : "");
 }
 
 }  // namespace onebit::experiments

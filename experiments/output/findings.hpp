@@ -10,7 +10,8 @@
 
 namespace onebit::experiments {
 
-/// A finding and the runs that have it. Runs of one arm share a finding if only numbers differ.
+/// A finding and the runs that have it. Runs of one arm share a finding that no other
+/// arm has if only numbers differ.
 struct SharedFinding {
   std::string text;     ///< severity and text: "warning: the variance was frozen early, ..."; of the first run
   bool varies = false;  ///< whether other runs have other numbers

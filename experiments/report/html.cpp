@@ -16,7 +16,9 @@ std::string element(const std::string& tag, const std::string& inner) {
 std::vector<std::size_t> columns_of(const Table& table) {
   std::vector<std::size_t> columns;
   for (std::size_t c = 0; c < table.rows().front().size(); ++c) {
-    const auto has_value = [&](const std::vector<std::string>& row) { return row.size() > 1 && row[c] != "-"; };
+    const auto has_value = [&](const std::vector<std::string>& row) {
+      return row.size() > c && row.size() > 1 && row[c] != "-";
+    };
     if (c < table.text_columns() || std::any_of(table.rows().begin() + 1, table.rows().end(), has_value))
       columns.push_back(c);
   }
@@ -35,7 +37,7 @@ std::string cells(const Table& table, std::size_t r, const std::vector<std::size
   for (const std::size_t c : columns) {
     const std::string style = c < table.text_columns() ? " class=\"text\"" : "";
     const std::string label = labelled && r > 0 ? " data-label=\"" + text(header[c]) + "\"" : "";
-    html += "<" + tag + style + label + ">" + text(row[c]) + "</" + tag + ">";
+    html += "<" + tag + style + label + ">" + text(c < row.size() ? row[c] : "") + "</" + tag + ">";
   }
   return html;
 }

@@ -30,6 +30,7 @@ class CallerCommunicator final : public device::Communicator {
   Index rank() const override { return ranks_.rank; }
   Index size() const override { return ranks_.size; }
   Index bytes_received() const override { return bytes_received_; }
+  bool is_network() const override { return true; }
 
   void all_to_all(const device::Device& device, std::span<const Blocks> to, std::span<const Blocks> from) override {
     const auto own = static_cast<std::size_t>(rank());

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -71,10 +72,13 @@ void check_ahead(std::span<const std::string> paths) {
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::atomic<std::size_t> next = 0;
   std::vector<std::jthread> threads;
-  for (std::size_t t = 0; t < std::min({paths.size(), cores, most}); ++t) {
-    threads.emplace_back([&] {
-      for (std::size_t i = next++; i < paths.size(); i = next++) check(paths[i]);
-    });
+  const auto work = [&] {
+    for (std::size_t i = next++; i < paths.size(); i = next++) check(paths[i]);
+  };
+  try {
+    for (std::size_t t = 0; t < std::min({paths.size(), cores, most}); ++t) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system starts no more threads; those that there are check all files, or opening them does.
   }
 }
 

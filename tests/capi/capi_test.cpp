@@ -2,6 +2,7 @@
 
 #include "python/capi/onebit_codecs.h"
 
+#include <atomic>
 #include <barrier>
 #include <cmath>
 #include <cstring>
@@ -35,6 +36,7 @@ class Meeting {
     return {rank, kRanks, exchange, &seats_[static_cast<std::size_t>(rank)]};
   }
   bool broken = false;  ///< whether every exchange fails
+  std::atomic<std::int64_t> payload_bytes = 0;
 
  private:
   struct Seat {
@@ -44,13 +46,15 @@ class Meeting {
     const std::int64_t* bytes;
   };
 
-  static int exchange(void* context, int, const void* send, const std::int64_t* send_bytes, void* receive,
+  static int exchange(void* context, int kind, const void* send, const std::int64_t* send_bytes, void* receive,
                       const std::int64_t* receive_bytes) {
     Seat& own = *static_cast<Seat*>(context);
     Meeting& meeting = *own.meeting;
     if (meeting.broken) return 1;
     own.sent = static_cast<const std::byte*>(send);
     own.bytes = send_bytes;
+    if (kind == ONEBIT_PAYLOAD)
+      meeting.payload_bytes += std::accumulate(send_bytes, send_bytes + kRanks, std::int64_t{0});
     meeting.all_.arrive_and_wait();
     int status = 0;
     auto* target = static_cast<std::byte*>(receive);
@@ -177,6 +181,7 @@ class Group {
 
   onebit_worker* worker(std::size_t rank) { return workers_[rank].get(); }
   void fail_exchanges() { meeting_.broken = true; }
+  std::int64_t payload_bytes() const { return meeting_.payload_bytes; }
   std::string errors[kRanks];
 
  private:
@@ -243,6 +248,16 @@ TEST_CASE("a mean has the bits of a simulated one with a worker for each rank, w
       CHECK(static_cast<double>(report.messages) == simulated.messages);
     }
   }
+}
+
+TEST_CASE("payloads of varying size travel with the bytes in use only") {
+  Group group(onebit_mean_create, {{"codec", "threshold"}, {"channel", "gather"}});
+  group.mean(1, std::vector<Vector>(kRanks, Vector(kParameters)));  // nothing reaches the threshold
+  const std::int64_t empty = group.payload_bytes();
+  CHECK(empty > 0);                // the number of entries
+  CHECK(empty <= kRanks * 2 * 8);  // to two ranks, for at most two tensors
+  group.mean(2, vectors_of(2));
+  CHECK(group.payload_bytes() > 2 * empty);
 }
 
 TEST_CASE("an optimizer makes the steps of a simulated one, before the freeze and after it") {

@@ -199,7 +199,8 @@
   };
   const boxOf = (arm) => {
     const label = document.createElement("label"), box = document.createElement("input");
-    const name = document.createElement("span"), empty = !arm.mean.some((value) => value !== null);
+    const name = document.createElement("span"), known = (value) => value !== null;
+    const empty = !arm.mean.some(known) && !arm.runs.some((run) => run.loss.some(known));
     box.type = "checkbox";
     box.disabled = empty;
     box.checked = state.shown.has(arm.name);
