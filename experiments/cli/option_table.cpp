@@ -175,12 +175,11 @@ std::string advice_on(const std::string& unknown, const Command& command) {
     names.push_back(option.name);
     if (option.alias.size() > 1) names.push_back(option.alias);
   }
-  constexpr std::string_view asks = "did you mean ";
-  std::string advice = suggestion(unknown, names);
+  const std::string close = suggestion(unknown, names);
   const std::vector<std::string> fitting = related(unknown, options);
-  if (!advice.starts_with(asks) && !fitting.empty()) advice = std::string(asks) + join(fitting, " or --") + "?";
-  if (advice.starts_with(asks)) advice.insert(asks.size(), "--");
-  return advice + " ('onebit " + command.name + " --help-all' lists all)";
+  const bool far = !close.starts_with("did you mean") && !fitting.empty();
+  return (far ? "did you mean " + join(fitting, " or ") + "?" : close) + " ('onebit " + command.name +
+         " --help-all' lists all)";
 }
 
 }  // namespace onebit::experiments

@@ -170,12 +170,11 @@ constexpr const char* kRange = "LOW:HIGH:COUNT, e.g. 50Mb/s:400Gb/s:40";
 
 std::vector<double> rates_of(const std::string& range) {
   const std::vector<std::string> parts = split(range, ':');
-  const auto lacks_unit = [](const std::string& rate) { return rate.find_first_of("bB") == std::string::npos; };
-  if (parts.size() != 3 || lacks_unit(parts[0]) || lacks_unit(parts[1]))
-    throw ConfigError("malformed option value", "sweep.bandwidth '" + range + "'", kRange);
+  if (parts.size() != 3) throw ConfigError("malformed option value", "sweep.bandwidth '" + range + "'", kRange);
   const double low = parse_rate("sweep.bandwidth", parts[0]), high = parse_rate("sweep.bandwidth", parts[1]);
   const Index count = parse_integer("sweep.bandwidth", parts[2]);
-  if (!(low > 0 && high > low && high <= 1e12) || count < 2 || count > 10000)
+  constexpr double least = 1e3;  // bytes per second: smaller numbers were meant in another unit
+  if (!(low >= least && high > low && high <= 1e12) || count < 2 || count > 10000)
     throw ConfigError("option out of range", "sweep.bandwidth " + range, kRange);
   return analysis::spaced_rates(low, high, count);
 }

@@ -48,8 +48,8 @@ TEST_CASE("analyze: a probed log has all parts, as tables and as JSON") {
   CHECK(tables.err.empty());
   for (const char* part :
        {"stability of the variance", "l2, lag 5", "DeepSpeed freeze_step", "froze its variance after step 10",
-        "tensor, slowest first", "since the freeze", "L by power iteration", "sigma of a worker",
-        "bound of 1-bit Adam", "telescoping of errors", "come from secondary sources"}) {
+        "tensor, slowest first", "since the freeze", "L by power iteration", "sigma of a worker", "bound of 1-bit Adam",
+        "telescoping of errors", "come from secondary sources"}) {
     CHECK_THAT(tables.out, Contains(part));
   }
   const Outcome json = analyze(folder, {"run.h5", "--json"});
@@ -90,7 +90,8 @@ TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent i
   REQUIRE(strict.status == 0);
   CHECK_THAT(
       strict.out,
-      Contains("1 comparison, judged by its 95% interval; equivalent means that the interval lies within ±1e-07%") &&
+      Contains(
+          "1 comparison, judged by its 95% interval; the seeds needed are those that show a difference of 1e-07%") &&
           Contains("onebit-adam against adam is not resolved (") && Contains(" seeds would be needed to show ") &&
           !Contains("no difference"));
   const Outcome loose = analyze(folder, {"arms", "--margin", "0.99"});

@@ -81,7 +81,7 @@ TEST_CASE("errors: no command at all shows the help, as an error") {
 
 TEST_CASE("errors: a misspelt option") {
   check_error(run_with({"--optimizer.weight", "0.1"}), {"--optimizer.weight", "optimizer.weight-decay"});
-  check_error(run_with({"--step", "9"}), {"--step", "did you mean --steps?"});
+  check_error(run_with({"--step", "9"}), {"--step", "did you mean steps?"});
   check_error(run_with({"--Workers", "9"}), {"--Workers", "workers"});
   check_error(run_with({"-x"}), {"x"});
 }
@@ -280,7 +280,7 @@ TEST_CASE("errors: unknown choices and malformed patterns of optimizers, codecs 
   check_error(run_with({"--channel", "ring"}), {"channel", "ring", "gather"});
   check_error(run_with({"--optimizer.no-decay", "a,,b"}), {"optimizer.no-decay", "patterns"});
   check_error(run_with({"--codec.dense", ",a"}), {"codec.dense", "patterns"});
-  check_error(run_with({"--codec.ranks", "2"}), {"--codec.ranks", "did you mean --codec.rank?"});
+  check_error(run_with({"--codec.ranks", "2"}), {"--codec.ranks", "did you mean codec.rank?"});
 }
 
 TEST_CASE("errors: parameters of codecs out of range, whatever the optimizer") {

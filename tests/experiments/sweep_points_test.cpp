@@ -269,9 +269,9 @@ TEST_CASE("sweep: a folder keeps its definition, others only extend it") {
   CHECK(entries(folder).empty());
   CHECK(definitions_in(folder.path(), first, false, true).size() == 1);
   CHECK(definitions_in(folder.path(), first, false, true).size() == 1);
-  CHECK_THAT(
-      refusal([&] { definitions_in(folder.path(), second, false, true); }),
-      Contains("another sweep: it has 'axis = optimizer.lr=0.1,0.2' instead of 'axis = optimizer.lr=0.2,0.3'") && Contains("--extend"));
+  CHECK_THAT(refusal([&] { definitions_in(folder.path(), second, false, true); }),
+             Contains("another sweep: it has 'axis = optimizer.lr=0.1,0.2' instead of 'axis = optimizer.lr=0.2,0.3'") &&
+                 Contains("--extend"));
   CHECK(definitions_in(folder.path(), second, true, true).size() == 2);
   CHECK(definitions_in(folder.path(), first, false, true).size() == 2);  // either of them resumes the union
   CHECK(definitions_in(folder.path(), second, true, true).size() == 2);
