@@ -34,6 +34,10 @@ target_compile_options(onebit_build INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed> # clang may leave an "omp simd" loop scalar, which is no error
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ONEBIT_WERROR}>>:-Werror>)
 
+if(ONEBIT_JOIN_SOURCES GREATER 1) # a parameter may have the name of a function in another file
+  target_compile_options(onebit_build INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
+endif()
+
 # Optimisation beyond -O2 pays off in the kernels, because the launchers' inner loops are written to be vectorised.
 string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 
@@ -91,12 +95,46 @@ macro(onebit_sources to)
   file(GLOB_RECURSE ${to} CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARGN})
 endmacro()
 
-# onebit_room(<name> [NO_SPEED] [FOLDERS a ...] [EXCEPT a.cpp ...] [STUB a.cpp ...]
+# onebit_join_sources(<list> <name> [files that stay alone ...]): replaces the files in the list by joined ones, called
+# after the name, that include several of them.
+function(onebit_join_sources list name)
+  if(NOT ${list} OR NOT ONEBIT_JOIN_SOURCES GREATER 1)
+    return()
+  endif()
+  set(alone kernels.cpp ${ARGN}) # kernels.cpp takes as long as the rest of its room
+  set(here ${${list}})
+  list(FILTER here INCLUDE REGEX "\\.cpp$")
+  list(REMOVE_ITEM here ${alone})
+  list(REMOVE_ITEM ${list} ${here})
+  list(SORT here)
+  execute_process(COMMAND awk -v most=${ONEBIT_JOIN_SOURCES} -f ${PROJECT_SOURCE_DIR}/cmake/join-groups.awk ${here}
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
+  file(RELATIVE_PATH room ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}) # ccache would miss with absolute paths
+  string(REGEX MATCHALL "[^\n]+" lines "${lines}")
+  set(groups "")
+  foreach(line ${lines})
+    string(REGEX MATCH "^([^ ]+) (.+)$" line "${line}")
+    list(APPEND groups ${CMAKE_MATCH_1})
+    string(APPEND includes_${CMAKE_MATCH_1} "#include \"${room}/${CMAKE_MATCH_2}\"\n")
+  endforeach()
+  list(REMOVE_DUPLICATES groups)
+  foreach(group ${groups})
+    set(joined ${CMAKE_CURRENT_BINARY_DIR}/${name}_${group}.cpp)
+    file(CONFIGURE OUTPUT ${joined} CONTENT "${includes_${group}}")
+    list(APPEND ${list} ${joined})
+  endforeach()
+  set(${list} ${${list}} PARENT_SCOPE)
+endfunction()
+
+# onebit_room(<name> [NO_SPEED] [FOLDERS a ...] [EXCEPT a.cpp ...] [ALONE a.cpp ...] [STUB a.cpp ...] [FUZZED a.cpp ...]
 # DEPENDS other-rooms-or-libraries ...): declares the library of all sources in a room's folder, or only in its
-# subfolders FOLDERS. EXCEPT: files that are built elsewhere. STUB: files compiled instead of the .cu files if there is
+# subfolders FOLDERS. EXCEPT: files that are built elsewhere. ALONE: files that are never joined with others. FUZZED:
+# files that read what strangers wrote; globs may stand for them. With ONEBIT_FUZZ they have libFuzzer's counters, in test
+# programs too. -fsanitize=fuzzer-no-link would do the same, but rejects precompiled headers that were built with other
+# flags. STUB: files compiled instead of the .cu files if there is
 # no nvcc. NO_SPEED: the room's speed does not matter.
 function(onebit_room name)
-  cmake_parse_arguments(ROOM "NO_SPEED" "" "FOLDERS;EXCEPT;STUB;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "NO_SPEED" "" "FOLDERS;EXCEPT;ALONE;FUZZED;STUB;DEPENDS" ${ARGN})
   list(TRANSFORM ROOM_FOLDERS APPEND /)
   if(NOT ROOM_FOLDERS)
     set(ROOM_FOLDERS "./")
@@ -107,7 +145,17 @@ function(onebit_room name)
   onebit_sources(cuda ${cu_globs})
   list(REMOVE_ITEM sources ${ROOM_EXCEPT} ${ROOM_STUB})
   list(REMOVE_ITEM cuda ${ROOM_EXCEPT})
-  add_library(onebit_${name} STATIC ${sources})
+  set(fuzzed "")
+  if(ONEBIT_FUZZ AND ROOM_FUZZED)
+    onebit_sources(fuzzed ${ROOM_FUZZED})
+    list(REMOVE_ITEM fuzzed ${ROOM_ALONE})
+    list(REMOVE_ITEM sources ${fuzzed})
+  endif()
+  onebit_join_sources(sources ${name} ${ROOM_ALONE})
+  onebit_join_sources(fuzzed ${name}-fuzzed)
+  set_source_files_properties(${fuzzed} PROPERTIES COMPILE_OPTIONS
+    "-fsanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp,pc-table;-fno-builtin-memcmp;-fno-builtin-strcmp")
+  add_library(onebit_${name} STATIC ${sources} ${fuzzed})
   add_library(onebit::${name} ALIAS onebit_${name})
   set_target_properties(onebit_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON) # python/capi/ links rooms into a library
   target_link_libraries(onebit_${name} PUBLIC onebit_build ${ROOM_DEPENDS})

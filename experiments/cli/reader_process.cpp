@@ -184,7 +184,7 @@ void set_limits(const Limits& limits) {
 }
 
 /// Does not throw: memory may be short.
-void say(const std::string& text) {
+void write_reason(const std::string& text) {
   [[maybe_unused]] const ssize_t ignored = write(STDOUT_FILENO, text.data(), text.size());
 }
 
@@ -208,9 +208,9 @@ int read_for_parent(char** argv) {
   try {
     sim::read_everything(path, argv[3] == std::string("1"));
   } catch (const std::bad_alloc&) {
-    say(too_large);
+    write_reason(too_large);
   } catch (const std::exception&) {
-    say("HDF5 cannot list what it contains");
+    write_reason("HDF5 cannot list what it contains");
   }
   _exit(EXIT_SUCCESS);  // what HDF5 or a sanitizer would do at the end says nothing about the file
 }

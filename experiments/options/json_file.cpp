@@ -1,5 +1,6 @@
 #include "experiments/options/json_file.hpp"
 
+#define BOOST_BIND_GLOBAL_PLACEHOLDERS  // else Boost prints a note that it uses its old global placeholders
 #include <boost/property_tree/json_parser.hpp>
 #include <sstream>
 

@@ -16,7 +16,6 @@
 namespace onebit::experiments {
 namespace {
 
-using analysis::Arm;
 using analysis::ArmFigures;
 using analysis::PricedArms;
 using analysis::Run;
@@ -35,12 +34,12 @@ std::string final_text(const Summary& run, const std::string& value) {
   return run.is_outdated() ? "-" : value;
 }
 
-bool several_seeds(const std::vector<Arm>& arms) {
-  return std::ranges::any_of(arms, [](const Arm& arm) { return arm.runs.size() > 1; });
+bool several_seeds(const std::vector<analysis::Arm>& arms) {
+  return std::ranges::any_of(arms, [](const analysis::Arm& arm) { return arm.runs.size() > 1; });
 }
 
 /// Returns one row per run. best: the arm to mark.
-Table runs_table(const std::vector<Arm>& arms, std::optional<std::size_t> best = std::nullopt) {
+Table runs_table(const std::vector<analysis::Arm>& arms, std::optional<std::size_t> best = std::nullopt) {
   Table table({"arm", "seed", "status", "final loss", "accuracy", "bytes/worker", "vs fp16", "wall", "vs fp32",
                "freeze step", "best loss", "dense step", "compressed step"});
   for (std::size_t a = 0; a < arms.size(); ++a) {
@@ -57,15 +56,15 @@ Table runs_table(const std::vector<Arm>& arms, std::optional<std::size_t> best =
 }
 
 /// Prints bytes, time and errors of the codecs in compressed steps, from each arm's first run.
-void print_codecs(const std::vector<Arm>& arms, std::ostream& out) {
-  const auto first = [](const Arm& arm) -> const Summary& { return arm.runs.front().summary; };
-  const bool summed =
-      std::ranges::any_of(arms, [&](const Arm& arm) { return std::isfinite(first(arm).worker_mean_distance); });
+void print_codecs(const std::vector<analysis::Arm>& arms, std::ostream& out) {
+  const auto first = [](const analysis::Arm& arm) -> const Summary& { return arm.runs.front().summary; };
+  const bool summed = std::ranges::any_of(
+      arms, [&](const analysis::Arm& arm) { return std::isfinite(first(arm).worker_mean_distance); });
   std::vector<std::string> header = {"compressed steps", "up",       "down",      "vs fp16",
                                      "codec time",       "error up", "error down"};
   if (summed) header.emplace_back("distance");
   Table table(header);
-  for (const Arm& arm : arms) {
+  for (const analysis::Arm& arm : arms) {
     const Summary& run = first(arm);
     if (!std::isfinite(run.compressed_step_bytes)) continue;
     const double fp16 = run.ratio_fp16 * run.bytes / static_cast<double>(run.steps);
@@ -85,9 +84,9 @@ void print_codecs(const std::vector<Arm>& arms, std::ostream& out) {
 }
 
 /// Prints what the codecs of boundaries between workers send and keep.
-void print_boundaries(const std::vector<Arm>& arms, std::ostream& out) {
+void print_boundaries(const std::vector<analysis::Arm>& arms, std::ostream& out) {
   Table table({"boundary", "sent", "norm^2 forward", "norm^2 back", "cosine", "loss through it", "AUC through it"});
-  for (const Arm& arm : arms) {
+  for (const analysis::Arm& arm : arms) {
     const Summary& run = arm.runs.front().summary;
     if (!std::isfinite(run.boundary_loss)) continue;
     table.add({arm.name, percent_text(run.boundary_sent_share), percent_text(run.boundary_forward_kept),
@@ -109,7 +108,7 @@ analysis::Curve mean_loss_curve(const ArmFigures& arm, std::size_t axis) {
   return curve;
 }
 
-analysis::Curve variance_curve(const Arm& arm) {
+analysis::Curve variance_curve(const analysis::Arm& arm) {
   const Summary& run = arm.runs.front().summary;
   analysis::Curve curve{.label = arm.name, .x = {}, .y = {}, .mark_x = static_cast<double>(run.freeze_step)};
   const sim::LogReader log(run.path);
@@ -126,7 +125,7 @@ void append(std::vector<std::string>& list, const std::vector<std::string>& more
 
 }  // namespace
 
-void print_details(const std::vector<Arm>& arms, const PricedArms& priced, std::ostream& out) {
+void print_details(const std::vector<analysis::Arm>& arms, const PricedArms& priced, std::ostream& out) {
   if (several_seeds(arms)) {
     runs_table(arms).print(out);
     out << "\n";
@@ -139,7 +138,7 @@ void print_details(const std::vector<Arm>& arms, const PricedArms& priced, std::
   for (const std::string& line : computing_lines(priced.computing)) print_paragraph(out, line);
 }
 
-void print_arms(const std::vector<Arm>& arms, const PricedArms& priced, std::ostream& out) {
+void print_arms(const std::vector<analysis::Arm>& arms, const PricedArms& priced, std::ostream& out) {
   out << "\n";
   if (several_seeds(arms)) {
     print_paragraph(out, baselines_of(priced.arms));
@@ -150,14 +149,14 @@ void print_arms(const std::vector<Arm>& arms, const PricedArms& priced, std::ost
   print_unfinished(priced.arms, out);
 }
 
-void write_csv(const std::vector<Arm>& arms, const std::string& path) {
+void write_csv(const std::vector<analysis::Arm>& arms, const std::string& path) {
   std::ostringstream file;
   file << "arm,seed,status,steps,freeze_step,masked,final_loss,best_loss,accuracy,bytes_per_worker,dense_step_bytes,"
           "compressed_step_bytes,up_bytes,down_bytes,codec_seconds,worker_codec_error,server_codec_error,"
           "worker_mean_distance,ratio_fp16,ratio_fp32,wall_seconds,log,auc,boundary_bytes,boundary_loss,boundary_auc,"
           "boundary_sent_share,boundary_forward_kept,boundary_backward_kept,boundary_gradient_cosine\n";
   file.precision(17);
-  for (const Arm& arm : arms) {
+  for (const analysis::Arm& arm : arms) {
     for (const Run& one : arm.runs) {
       const Summary& run = one.summary;
       file << csv_text(arm.name) << ',' << run.seed << ',' << status_name(run) << ',' << run.steps << ','
@@ -174,8 +173,8 @@ void write_csv(const std::vector<Arm>& arms, const std::string& path) {
   files::write(path, file.str());
 }
 
-std::vector<std::string> draw_pictures(const std::vector<Arm>& arms, const std::vector<ArmFigures>& figures, bool timed,
-                                       const std::string& folder) {
+std::vector<std::string> draw_pictures(const std::vector<analysis::Arm>& arms, const std::vector<ArmFigures>& figures,
+                                       bool timed, const std::string& folder) {
   analysis::Plot steps{
       .title = "Evaluated loss against step", .x_label = "step", .y_label = "evaluated loss", .curves = {}};
   analysis::Plot bytes{.title = "Evaluated loss against bytes sent per worker",
@@ -193,7 +192,7 @@ std::vector<std::string> draw_pictures(const std::vector<Arm>& arms, const std::
     steps.curves.push_back(mean_loss_curve(arm, 0));
     bytes.curves.push_back(mean_loss_curve(arm, 2));
   }
-  for (const Arm& arm : arms) variance.curves.push_back(variance_curve(arm));
+  for (const analysis::Arm& arm : arms) variance.curves.push_back(variance_curve(arm));
   std::vector<std::string> files = analysis::draw(steps, folder + "/loss-step");
   append(files, analysis::draw(bytes, folder + "/loss-bytes"));
   append(files, analysis::draw(variance, folder + "/variance-ratio"));
@@ -209,7 +208,8 @@ std::vector<std::string> draw_pictures(const std::vector<Arm>& arms, const std::
   return files;
 }
 
-Json to_json(const std::vector<Arm>& arms, const PricedArms& priced, const std::vector<std::string>& pictures) {
+Json to_json(const std::vector<analysis::Arm>& arms, const PricedArms& priced,
+             const std::vector<std::string>& pictures) {
   std::vector<Json> runs;
   std::vector<std::pair<std::string, Json>> seconds;
   for (std::size_t a = 0; a < arms.size(); ++a) {
