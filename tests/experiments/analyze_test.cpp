@@ -288,7 +288,7 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   CHECK_THAT(without.err, Contains("--validate"));
 }
 
-TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to") {
+TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to", "[once]") {
   const Folder folder;
   const Arguments fit = {"arms", "--fit", "workers"};
   run_quadratics(folder, {"--model.dimension", "8", "--steps", "20", "--arm", "n1:workers=1", "--arm", "n2:workers=2",
@@ -336,7 +336,7 @@ TEST_CASE("analyze: --fit pools learning rates nowhere, but where each setting h
                            Contains("\"differing\": [\"workers\"]"));
 }
 
-TEST_CASE("analyze: --fit errors goes over runs whose errors were made differently") {
+TEST_CASE("analyze: --fit errors goes over runs whose errors were made differently", "[once]") {
   const Folder folder;
   run_quadratics(folder,
                  {"--model.dimension", "16", "--model.noise", "0", "--workers", "4", "--steps", "60", "--optimizer.eps",

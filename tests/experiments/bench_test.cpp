@@ -114,7 +114,7 @@ TEST_CASE("bench: the bytes of touched rows are part of the floor", "[once]") {
   CHECK_THAT(run.out, Contains("\"touched_rows\": 7, \"touched_bytes\": 616, \"tables_share_of_copy\": "));
 }
 
-TEST_CASE("bench: growing numbers of workers share the same examples") {
+TEST_CASE("bench: growing numbers of workers share the same examples", "[once]") {
   ONEBIT_SKIP_UNLESS(!find_python("json").empty(), "python3", "no python3");
   const Arguments scaling = {"bench", "scaling", "--model", "mlp", "--model.layers", "6,5,3", "--rounds", "2"};
   // 53 parameters

@@ -70,7 +70,7 @@ class Carded {
 
 }  // namespace
 
-TEST_CASE("card: somebody else repeats the runs bit for bit, and comes to the same verdicts") {
+TEST_CASE("card: somebody else repeats the runs bit for bit, and comes to the same verdicts", "[once]") {
   CHECK_THAT(card_files().json, Contains("\"format\": \"onebit-card\"") && Contains("\n  \"options\": {\n") &&
                                     Contains("\"model.layers\": \"4,5,3\"") &&
                                     Contains("\"log\": \"onebit-adam-3.h5\""));

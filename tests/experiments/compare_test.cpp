@@ -190,7 +190,7 @@ TEST_CASE("compare: an arm that never compresses although asked to is a failure 
   CHECK_THAT(line_of(table, "onebit-adam"), Contains("failed"));
 }
 
-TEST_CASE("compare: --overwrite replaces the runs of before") {
+TEST_CASE("compare: --overwrite replaces the runs of before", "[once]") {
   const Folder folder;
   REQUIRE(run_onebit(folder, two_arms()).status == 0);
   CHECK(run_onebit(folder, two_arms()).status == 2);

@@ -34,7 +34,7 @@ bool has(const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("completion: bash completes commands, options and names") {
+TEST_CASE("completion: bash completes commands, options and names", "[once]") {
   const Folder folder;
   CHECK(completed(folder, {"onebit", "pri"}) == "price\n");
   CHECK(completed(folder, {"onebit", "run", "--opti"}).starts_with("--optimizer\n--optimizer.lr\n"));

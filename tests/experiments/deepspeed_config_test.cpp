@@ -247,7 +247,7 @@ TEST_CASE("deepspeed: its options are those of the same command line") {
   CHECK(sim::LogReader(folder / "run.h5").header().config == sim::LogReader(folder / "typed.h5").header().config);
 }
 
-TEST_CASE("deepspeed: --json has the mapping in its object, in run and in compare") {
+TEST_CASE("deepspeed: --json has the mapping in its object, in run and in compare", "[once]") {
   const std::string python = find_python("json");
   ONEBIT_SKIP_UNLESS(!python.empty(), "python3", "no python3");
   const Folder folder;

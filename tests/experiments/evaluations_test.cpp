@@ -38,7 +38,7 @@ TEST_CASE("a run chooses its evaluations by what it trains on, says so and recor
   CHECK(sim::LogReader(folder / "given.h5").evaluations().size() == 4);
 }
 
-TEST_CASE("a run that is resumed and made longer keeps the evaluations that it began with") {
+TEST_CASE("a run that is resumed and made longer keeps the evaluations that it began with", "[once]") {
   const Folder folder;
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--checkpoint.every", "6"})).status == 0);
   const Outcome more = run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--checkpoint.every", "6", "--steps", "600",
@@ -49,7 +49,7 @@ TEST_CASE("a run that is resumed and made longer keeps the evaluations that it b
   CHECK(sim::LogReader(folder / "run.h5").evaluations().size() == 101);
 }
 
-TEST_CASE("arms that train on different numbers of examples are evaluated on the same ones") {
+TEST_CASE("arms that train on different numbers of examples are evaluated on the same ones", "[once]") {
   const Folder folder;
   const Outcome run =
       run_onebit(folder, tiny_run("compare", {"--arm", "few:batch=2", "--arm", "many:batch=5", "-o", "out"}));
@@ -60,7 +60,7 @@ TEST_CASE("arms that train on different numbers of examples are evaluated on the
   CHECK(run_onebit(folder, {"analyze", "out"}).status == 0);
 }
 
-TEST_CASE("resumed arms are evaluated as they began, and so are new ones") {
+TEST_CASE("resumed arms are evaluated as they began, and so are new ones", "[once]") {
   const Folder folder;
   const Arguments few = {"--arm", "few:batch=2", "-o", "out"};
   REQUIRE(run_onebit(folder, tiny_run("compare", few)).status == 0);

@@ -286,7 +286,7 @@ TEST_CASE("idle options: a source has its own number of examples, unless the use
   CHECK(examples({{"data", "criteo"}}) == 0);
 }
 
-TEST_CASE("idle options: options of models and data") {
+TEST_CASE("idle options: options of models and data", "[once]") {
   const Settings images = {{"data", "synthetic"}, {"data.image", "1x8x8"}, {"data.features", "0"},
                            {"workers", "1"},      {"model.layers", ""},    {"steps", "2"},
                            {"batch", "1"},        {"data.examples", "20"}};
@@ -383,7 +383,7 @@ TEST_CASE("idle options: presets and DeepSpeed's defaults cause no warnings") {
   CHECK(deepspeed.err.empty());
 }
 
-TEST_CASE("idle options: arms and points of a sweep warn once, of what none of them reads") {
+TEST_CASE("idle options: arms and points of a sweep warn once, of what none of them reads", "[once]") {
   const auto compare = [](const Arguments& more) {
     return warning_of(tiny_run("compare", joined(more, {"-o", "out", "--seeds", "2"})));
   };

@@ -46,7 +46,7 @@ TEST_CASE("install: the manual page and the completion scripts are where man and
         run_in(folder, {program, "completion", "zsh"}).out);
 }
 
-TEST_CASE("install: the installed program runs a preset") {
+TEST_CASE("install: the installed program runs a preset", "[once]") {
   const Folder folder;
   const std::string program = install(folder);
   write_file(folder / "text.txt", read_file(source_path("sim/run/config.cpp")));

@@ -256,7 +256,7 @@ TEST_CASE("options: a log has the long name of an option that was given by its s
   }
 }
 
-TEST_CASE("options: --json prints one object and nothing else") {
+TEST_CASE("options: --json prints one object and nothing else", "[once]") {
   const std::string python = find_python("json");
   ONEBIT_SKIP_UNLESS(!python.empty(), "python3", "no python3");
   const Folder folder;

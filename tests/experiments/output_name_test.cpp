@@ -24,7 +24,7 @@ std::string only_entry(const Folder& folder) {
 
 }  // namespace
 
-TEST_CASE("output name: a run, a comparison and a sweep without -o make one up and say which") {
+TEST_CASE("output name: a run, a comparison and a sweep without -o make one up and say which", "[once]") {
   const Arguments sweep = tiny_run("sweep", {"--axis", "batch=1,2", "--jobs", "1"});
   const std::vector<std::pair<Arguments, std::string>> commands = {
       {tiny_run("run"), "run-20"},

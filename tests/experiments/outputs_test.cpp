@@ -45,7 +45,7 @@ Folder& prepare(Folder& folder) {
 
 }  // namespace
 
-TEST_CASE("outputs: a name that looks like a command is a name") {
+TEST_CASE("outputs: a name that looks like a command is a name", "[once]") {
   const std::string evil = "|touch owned; '`touch owned`' $(touch owned) \"`touch owned`\" ";
   const Folder folder;
   const Outcome compare = run_onebit(folder, tiny_run("compare", {"-o", evil, "--optimizers", "adam,sgd"}));
@@ -68,7 +68,7 @@ TEST_CASE("outputs: a name that looks like a command is a name") {
   CHECK_FALSE(std::filesystem::exists(folder / "owned2"));
 }
 
-TEST_CASE("outputs: a FIFO, a device and a folder stay, whichever command writes") {
+TEST_CASE("outputs: a FIFO, a device and a folder stay, whichever command writes", "[once]") {
   Folder folder;
   prepare(folder);
   REQUIRE(mkfifo((folder / "fifo").c_str(), 0600) == 0);
@@ -86,7 +86,7 @@ TEST_CASE("outputs: a FIFO, a device and a folder stay, whichever command writes
   CHECK(std::filesystem::is_symlink(folder / "device"));
 }
 
-TEST_CASE("outputs: what leads to an open file, as /dev/stdout does, stays what it is") {
+TEST_CASE("outputs: what leads to an open file, as /dev/stdout does, stays what it is", "[once]") {
   Folder folder;
   prepare(folder);
   std::filesystem::create_symlink("/proc/self/fd/1", folder / "stdout");  // like /dev/stdout, which must not be harmed

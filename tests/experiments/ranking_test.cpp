@@ -66,7 +66,7 @@ TEST_CASE("ranking: the answer keeps what exchanging rarely saves apart from wha
   CHECK_THAT(answer({onebit, rare, adam}), !Contains("rarely"));
 }
 
-TEST_CASE("ranking: all optimizers on a cluster, with the answer at the end") {
+TEST_CASE("ranking: all optimizers on a cluster, with the answer at the end", "[once]") {
   const Outcome all = rank({"--cluster", "eth10", "--optimizers", "all"});
   CAPTURE(all.err);
   REQUIRE(all.status == 0);

@@ -58,7 +58,7 @@ TEST_CASE("resume: without other options a run goes on with those of its log, an
   CHECK(weights(folder / "w.h5") == weights(alone / "w.h5"));
 }
 
-TEST_CASE("resume: with the log's options, no weights are replaced that the run cannot have written") {
+TEST_CASE("resume: with the log's options, no weights are replaced that the run cannot have written", "[once]") {
   const Folder folder;
   killed_at(folder, "checkpoint.named:2", checkpointing({"--weights-out", "w.h5"}));
   write_file(folder / "w.h5", "of another run");
@@ -69,7 +69,7 @@ TEST_CASE("resume: with the log's options, no weights are replaced that the run 
   CHECK(run_onebit(folder, joined(kBare, {"--weights-out", "w.h5"})).status == 0);
 }
 
-TEST_CASE("resume: with the log's options a finished or diverged run has nothing left to do") {
+TEST_CASE("resume: with the log's options a finished or diverged run has nothing left to do", "[once]") {
   const Folder folder;
   REQUIRE(run_onebit(folder, checkpointing({"--weights-out", "w.h5"})).status == 0);
   fs::remove(folder / "w.h5");
@@ -102,7 +102,7 @@ TEST_CASE("resume: without a log there is nothing to take options from") {
   check_refused(folder, kBare, "cannot read log: ");
 }
 
-TEST_CASE("resume: options that are given override those of the log, where that is allowed") {
+TEST_CASE("resume: options that are given override those of the log, where that is allowed", "[once]") {
   const Folder folder;
   REQUIRE(run_onebit(folder, checkpointing()).status == 0);
   check_refused(folder, joined(kBare, {"--steps", "60"}), "options differ from those of the log: steps '40'");
@@ -121,7 +121,8 @@ TEST_CASE("resume: options that are given override those of the log, where that 
   CHECK(run_onebit(folder, kBare).err == "onebit: nothing to do: the run of run.h5 is finished\n");
 }
 
-TEST_CASE("resume: a log does not tell which options a long command changed, but that a long command changed none") {
+TEST_CASE("resume: a log does not tell which options a long command changed, but that a long command changed none",
+          "[once]") {
   const Folder folder;
   const std::string zeros(200, '0');
   const Arguments same = {"--log.flush", "100." + zeros, "--resume"};

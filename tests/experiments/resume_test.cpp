@@ -98,7 +98,7 @@ TEST_CASE("resume: Ctrl-C writes a checkpoint of the last step, whatever the int
   CHECK(checkpoints[0].step == sim::LogReader(folder / "run.h5").committed_rows());
 }
 
-TEST_CASE("resume: other options are refused with their list, unless they are named") {
+TEST_CASE("resume: other options are refused with their list, unless they are named", "[once]") {
   const Folder folder;
   killed_at(folder, "checkpoint.named:3", checkpointing());
   const Arguments changed = checkpointing({"--resume", "--optimizer.lr", "0.5", "--steps", "60"});

@@ -113,7 +113,7 @@ std::vector<pid_t> children_of(const std::string& lock) {
 
 }  // namespace
 
-TEST_CASE("sweep: --resume takes what to sweep from the folder") {
+TEST_CASE("sweep: --resume takes what to sweep from the folder", "[once]") {
   const Folder folder;
   const Arguments first = tiny_run("sweep", {"--axis", "optimizer.lr=1e-3,1e-2", "-o", "out"});
   const Arguments more = tiny_run("sweep", {"--axis", "optimizer.lr=1e-1", "--extend", "-o", "out"});
@@ -161,7 +161,7 @@ TEST_CASE("sweep: every point is a run with a log, and the index has them all") 
   CHECK(sim::LogReader(folder / "alone.h5").column("steps/loss") == log.column("steps/loss"));
 }
 
-TEST_CASE("sweep: runs of other lengths are evaluated on the same examples, and can be compared") {
+TEST_CASE("sweep: runs of other lengths are evaluated on the same examples, and can be compared", "[once]") {
   const Folder folder;
   const Arguments sweep = {"sweep",
                            "--model",
@@ -200,7 +200,7 @@ TEST_CASE("sweep: runs of other lengths are evaluated on the same examples, and 
   CHECK(run_onebit(folder, sweep).status == 0);  // logs are found by their names
 }
 
-TEST_CASE("sweep: points that come later are evaluated on the examples of those that are there") {
+TEST_CASE("sweep: points that come later are evaluated on the examples of those that are there", "[once]") {
   const Folder folder;
   const auto sweep = [&](const std::string& lengths) {
     return run_onebit(folder, tiny_run("sweep", {"--axis", "steps=" + lengths, "-o", "out", "--extend"}));
@@ -533,7 +533,7 @@ TEST_CASE("sweep: a point whose log another program writes is waited for", "[onc
   CHECK_THAT(read_file(folder / "out/index.csv"), Contains(",done,50000,"));
 }
 
-TEST_CASE("sweep: a log of other data is not taken as done") {
+TEST_CASE("sweep: a log of other data is not taken as done", "[once]") {
   const Folder folder;
   const auto write = [&](const std::string& word) {
     std::string text;

@@ -49,7 +49,7 @@ void check_screen(const ShownText& shown, std::size_t columns) {
 
 }  // namespace
 
-TEST_CASE("terminal: run says little before it starts, overwrites its progress and ends with its answer") {
+TEST_CASE("terminal: run says little before it starts, overwrites its progress and ends with its answer", "[once]") {
   const Variable terminal("TERM", "xterm");
   const Folder folder;
   const Arguments run = tiny_run("run", {"--steps", "300", "-o", "run.h5", "--overwrite"});
@@ -99,7 +99,7 @@ TEST_CASE("terminal: a sweep ends with arms and rates, and one sentence", "[once
   CHECK(narrow.widest() <= 40);
 }
 
-TEST_CASE("terminal: price keeps what each method needs to pay, and ends with its answer") {
+TEST_CASE("terminal: price keeps what each method needs to pay, and ends with its answer", "[once]") {
   const Folder folder;
   const Arguments price = {"price", "--workload", "bert-large", "--batch",      "16", "--workers",
                            "16",    "--cluster",  "eth10",      "--optimizers", "all"};

@@ -132,7 +132,7 @@ TEST_CASE("timeline: run, price, compare, analyze and report say the same of eve
   }
 }
 
-TEST_CASE("timeline: dense and compressed stages are those that the optimizer reported") {
+TEST_CASE("timeline: dense and compressed stages are those that the optimizer reported", "[once]") {
   const Folder folder;
   const auto price = [&](const std::string& optimizer, const Arguments& more, const std::string& every) {
     const Outcome run = run_onebit(

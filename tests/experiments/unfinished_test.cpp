@@ -81,7 +81,7 @@ TEST_CASE("inspect: without a checkpoint it says so") {
   CHECK(run_pasted(folder, status) == 0);
 }
 
-TEST_CASE("inspect: a run that goes on is running") {
+TEST_CASE("inspect: a run that goes on is running", "[once]") {
   const Folder folder;
   Process process(folder / "", onebit_command(checkpointing({"--steps", "100000000", "--log.flush-every", "1"})));
   REQUIRE(process.poll([&] { return fs::exists(folder / "run.h5.checkpoint-10"); }));
@@ -117,7 +117,7 @@ TEST_CASE("inspect: a run that a full disk ended is interrupted") {
   CHECK_THAT(status_of(disk.folder()), StartsWith("interrupted at step "));
 }
 
-TEST_CASE("resume: options that were left out are not suggested to differ") {
+TEST_CASE("resume: options that were left out are not suggested to differ", "[once]") {
   const Folder folder;
   killed_at(folder, "checkpoint.named:2", checkpointing());
   const Outcome longer = run_onebit(folder, {"run", "-o", "run.h5", "--resume", "--steps", "60"});
