@@ -212,6 +212,7 @@ ArmFigures figures_of(const Arm& arm, const Pricing& pricing) {
   figures.auc = interval_of(finished, &Summary::auc);
   figures.boundary_bytes = interval_of(finished, &Summary::boundary_bytes);
   figures.bytes = interval_of(finished, &Summary::bytes);
+  figures.step_messages = interval_of(finished, &Summary::step_messages);
   figures.ratio_fp16 = {"a ring all-reduce of fp16 gradients at every step",
                         interval_of(finished, &Summary::ratio_fp16)};
   figures.ratio_fp32 = {"a ring all-reduce of fp32 gradients at every step",

@@ -71,6 +71,7 @@ struct ArmFigures {
   Interval final_loss, best_loss, accuracy, auc;  ///< evaluated losses, accuracy and AUC
   Interval boundary_bytes;                        ///< part of `bytes` that crossed a boundary; NaN: no boundary
   Interval bytes;                                 ///< bytes sent by one worker over the run
+  Interval step_messages;                         ///< messages that one worker sends in a step
   DenseRatio ratio_fp16, ratio_fp32;              ///< ratios of bytes
   std::vector<ClusterSeconds> seconds;            ///< time of the run on each cluster
   std::vector<RunTimes> times;                    ///< times of every run, in the order of the arm's runs

@@ -56,6 +56,20 @@ void warn_of_edge(const RateGrid& grid, std::vector<std::string>& warnings) {
                      which + " that was tried; a better one may be beyond it");
 }
 
+/// A rate between two that lie this far apart can train much better than both.
+constexpr double kCoarse = 5;
+
+void warn_of_gaps(const RateGrid& grid, std::vector<std::string>& warnings) {
+  if (!grid.best || grid.rates.size() < 2 || !std::isfinite(grid.rates.back())) return;
+  const std::size_t best = *grid.best;
+  double gap = 1;
+  if (best > 0) gap = std::max(gap, grid.rates[best] / grid.rates[best - 1]);
+  if (best + 1 < grid.rates.size()) gap = std::max(gap, grid.rates[best + 1] / grid.rates[best]);
+  if (!(gap > kCoarse)) return;
+  warnings.push_back("the learning rates of " + grid.name + " next to its best, " + shortest(grid.rates[best]) +
+                     ", are up to " + shortest(std::round(gap)) + " times away; one between them may be better");
+}
+
 }  // namespace
 
 bool RateGrid::best_at_edge() const {
@@ -94,6 +108,8 @@ std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& o
   }
   warn_of_edge(baseline, warnings);
   warn_of_edge(other, warnings);
+  warn_of_gaps(baseline, warnings);
+  warn_of_gaps(other, warnings);
   return warnings;
 }
 

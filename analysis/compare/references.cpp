@@ -46,9 +46,12 @@ std::optional<std::size_t> parent_arm(std::span<const Arm> arms, std::span<const
   return best;
 }
 
-std::size_t arm_called(std::span<const Arm> arms, const std::string& name) {
+/// Returns the arm of this name, or the one at the best rate of the grid of this name.
+std::size_t arm_called(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& name) {
   const auto found = std::ranges::find(arms, name, &Arm::name);
   if (found != arms.end()) return static_cast<std::size_t>(found - arms.begin());
+  const auto grid = std::ranges::find(grids, name, &RateGrid::name);
+  if (grid != grids.end()) return best_arm(*grid);
   std::vector<std::string_view> names;
   for (const Arm& arm : arms) names.push_back(arm.name);
   throw ConfigError("no arm of this name", "baseline " + name, suggestion(name, names));
@@ -90,7 +93,7 @@ const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm) {
 }
 
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline) {
-  if (!baseline.empty()) return with_baseline(arms, grids, arm_called(arms, baseline));
+  if (!baseline.empty()) return with_baseline(arms, grids, arm_called(arms, grids, baseline));
   References references;
   for (const Arm& arm : arms) references.of.push_back(parent_arm(arms, grids, arm));
   references.baseline = best_arm(grid_with(grids, root_of(arms, references.of)));

@@ -216,7 +216,7 @@ void check_freeze(const Facts& facts, Found& found) {
   const bool drifted = drift > kDrifted;
   if (!few && !drifted) return;
   std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
-  if (few) text += "; it averages over about " + std::to_string(std::llround(memory)) + " steps";
+  if (few) text += "; with its beta2 it averages over about " + std::to_string(std::llround(memory));
   if (drifted) {
     text += "; by " + at_step(drift_step) + " an unfrozen variance would give rates that differ by a factor of " +
             text_of(std::exp(drift)) + " in the geometric mean";
@@ -234,6 +234,18 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "the training loss rose at the freeze: mean " + text_of(before) + " over the " +
                        std::to_string(change.window) + " steps before, " + text_of(after) + " after",
                    "freeze later, or lower the learning rate"});
+}
+
+/// A run that ended above the loss of its start has learned nothing, whatever its other figures say.
+void check_rise(const Facts& facts, Found& found) {
+  const std::vector<sim::EvaluationRow> rows = facts.log.evaluations();
+  if (facts.log.status() != sim::RunStatus::finished || rows.empty()) return;
+  const sim::EvaluationRow &first = rows.front(), &last = rows.back();
+  if (!(last.loss > first.loss)) return;
+  found.push_back({Severity::problem, Cause::ended_above_start,
+                   "the evaluated loss ended at " + text_of(last.loss) + ", above the " + text_of(first.loss) + " of " +
+                       at_step(first.step),
+                   "lower optimizer.lr, lengthen schedule.warmup, or clip gradients (optimizer.clip)"});
 }
 
 /// Returns the finding for a run that diverged. A divergence in dense steps is unrelated to the freeze and the codec.
@@ -310,8 +322,8 @@ std::string_view name(Severity severity) {
 std::vector<Finding> diagnose(const sim::LogReader& log) {
   const Facts facts(log);
   Found found;
-  for (const auto check :
-       {check_feedback, check_steps, check_freeze, check_loss_at_freeze, check_end, check_masked, check_no_feedback})
+  for (const auto check : {check_feedback, check_steps, check_freeze, check_loss_at_freeze, check_rise, check_end,
+                           check_masked, check_no_feedback})
     check(facts, found);
   std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   return found;

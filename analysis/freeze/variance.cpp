@@ -247,6 +247,7 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
   add_stability(lags, weights, view);
   const Index dry_runs = option_of(log.header(), "optimizer.semantics") == "deepspeed" ? 1 : 0;
   for (const double threshold : options.thresholds) view.thresholds.push_back(apply(threshold, rows, view, dry_runs));
+  view.tensor_threshold = options.tensor_threshold;
   add_tensors(log, options.tensor_threshold, weights, view);
   add_drift(weights, rows, probes, view);
   return view;

@@ -64,6 +64,7 @@ struct VarianceView {
   Index rule_dwell = 0;        ///< steps for which the ratio must stay at the threshold under `auto`
   std::vector<StabilitySeries> stability;
   std::vector<Threshold> thresholds;
+  double tensor_threshold = 0;      ///< threshold of TensorStability::stable_step
   std::vector<Index> tensor_steps;  ///< steps of the rows of /tensors up to the freeze
   std::vector<TensorStability> tensors;
   Drift drift;

@@ -48,10 +48,14 @@ double boundary_bytes(const TrafficList& step) {
 
 void add_bytes(const std::vector<StepRange>& exchanges, Summary& summary) {
   Mean dense, compressed, up, down, boundary;
+  double messages = 0;
   for (const StepRange& range : exchanges) {
     if (range.each.empty()) continue;
     const double bytes = netmodel::sent_bytes(range.each).value;
     summary.bytes += range.steps() * bytes;
+    for (const netmodel::Traffic& exchange : range.each) {
+      messages += range.steps() * static_cast<double>(exchange.messages);
+    }
     boundary.add(boundary_bytes(range.each), range.steps());
     if (!range.compressed) {
       dense.add(bytes, range.steps());
@@ -61,6 +65,7 @@ void add_bytes(const std::vector<StepRange>& exchanges, Summary& summary) {
     up.add(sent(range.each, netmodel::Direction::up), range.steps());
     down.add(sent(range.each, netmodel::Direction::down), range.steps());
   }
+  if (summary.steps > 0) summary.step_messages = messages / static_cast<double>(summary.steps);
   summary.up_bytes = up.value();
   summary.down_bytes = down.value();
   summary.dense_step_bytes = dense.value();

@@ -55,7 +55,8 @@ struct Summary {
   /// Means over the run of the columns of /steps with these names; NaN: the log has none.
   double boundary_sent_share = std::numeric_limits<double>::quiet_NaN(), boundary_forward_kept = boundary_sent_share,
          boundary_backward_kept = boundary_sent_share, boundary_gradient_cosine = boundary_sent_share;
-  double bytes = 0;  ///< bytes sent by one worker over the run; NaN: the log of a compact trace does not tell
+  double step_messages = 0;  ///< messages that one worker sends in a step, mean over the run
+  double bytes = 0;          ///< bytes sent by one worker over the run; NaN: the log of a compact trace does not tell
   /// Mean bytes that one worker sends in a step with an exchange, over the dense stages.
   double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();
   /// Mean bytes that one worker sends in a step with an exchange, over the compressed stages.

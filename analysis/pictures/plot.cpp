@@ -99,13 +99,38 @@ void write_range(const Plot& plot, std::ostringstream& script) {
   script << "set yrange [" << low << ":" << high << "]\n";
 }
 
+/// gnuplot extends a logarithmic axis to powers of ten, and labels only these. Curves that span fewer than two of them
+/// would fill a part of the picture.
+void write_log_x(const Plot& plot, std::ostringstream& script) {
+  script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const Curve& curve : plot.curves) {
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      if (!std::isfinite(curve.y[i])) continue;
+      least = std::min(least, curve.x[i]);
+      most = std::max(most, curve.x[i]);
+    }
+  }
+  if (!(most / least < 100)) return;
+  script << "set xrange [*:*] noextend\nset xtics (";
+  const char* separator = "";
+  for (double power = std::pow(10, std::floor(std::log10(least))); power <= most; power *= 10) {
+    for (const double tick : {power, 2 * power, 5 * power}) {
+      if (tick < least || tick > most) continue;
+      script << separator << tick;
+      separator = ", ";
+    }
+  }
+  script << ")\n";
+}
+
 void write_frame(const Plot& plot, std::ostringstream& script) {
   script << "set title " << quoted(plot.title) << " noenhanced\n"
          << "set xlabel " << quoted(plot.x_label) << " noenhanced\nset ylabel " << quoted(plot.y_label)
          << " noenhanced\n"
          << "set grid lc rgb '#dddddd'\nset key " << plot.legend
          << " noenhanced\nset border 3\nset tics nomirror out\n";
-  if (plot.log_x) script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
+  if (plot.log_x) write_log_x(plot, script);
   if (plot.log_y) script << "set logscale y\n";
   write_range(plot, script);
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {

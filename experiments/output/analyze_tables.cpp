@@ -37,11 +37,22 @@ Index last_known(const analysis::VarianceView& view) {
   return 0;
 }
 
-/// Returns a step; without one, "not by 40" where the variance is known up to step 40 only, because it froze there.
+/// Whether the variance is known only up to the step at which the run froze it.
+bool is_cut_off(const analysis::VarianceView& view) {
+  return view.freeze_step > 0 && last_known(view) <= view.freeze_step;
+}
+
+/// Returns a step; without one, "not by 40" where the variance is known only up to step 40.
 std::string step_text(Index step, const analysis::VarianceView& view) {
   if (step > 0) return std::to_string(step);
-  const bool cut_off = view.freeze_step > 0 && last_known(view) <= view.freeze_step;
-  return cut_off ? "not by " + std::to_string(view.freeze_step) : "never";
+  return is_cut_off(view) ? "not by " + std::to_string(view.freeze_step) : "never";
+}
+
+/// Returns the last step of a stretch at a threshold; "-" if there was no stretch.
+std::string end_text(const analysis::Stay& stay, const analysis::VarianceView& view) {
+  if (stay.until == 0) return "-";
+  if (stay.until != last_known(view)) return std::to_string(stay.until);
+  return is_cut_off(view) ? std::to_string(stay.until) + " (freeze)" : "the end";
 }
 
 }  // namespace
@@ -78,7 +89,7 @@ std::string rule_of(const analysis::VarianceView& view) {
                      (view.rule_lag == 1 ? " step" : " steps") + " apart, has stayed at or above the threshold for " +
                      std::to_string(view.rule_dwell) + (view.rule_dwell == 1 ? " step" : " steps") +
                      "; published freezes once the raw ratio reaches the threshold; neither freezes before step " +
-                     std::to_string(std::max<Index>(1, view.rule_after));
+                     std::to_string(std::max(view.rule_lag + 1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
   return text;
 }
@@ -88,11 +99,10 @@ Table thresholds_table(const analysis::VarianceView& view) {
                "DeepSpeed freeze_step", "share of run", "papers' ratio", "training loss then"});
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
-    const bool to_the_end = row.stay.until > 0 && row.stay.until == last_known(view);
     table.add({number(row.threshold), step_text(row.published, view), step_text(row.stay.first, view),
-               step_text(row.stay.from, view), to_the_end ? "the end" : step_text(row.stay.until, view),
-               step_text(row.freeze_step, view), reached ? std::to_string(row.deepspeed_step) : "-",
-               reached ? percent_text(row.share) : "-", ratio_text(row.volume_ratio), number(row.loss_then)});
+               step_text(row.stay.from, view), end_text(row.stay, view), step_text(row.freeze_step, view),
+               reached ? std::to_string(row.deepspeed_step) : "-", reached ? percent_text(row.share) : "-",
+               ratio_text(row.volume_ratio), number(row.loss_then)});
   }
   return table;
 }
@@ -102,8 +112,11 @@ Table tensors_table(const analysis::VarianceView& view) {
   const auto late = [](const analysis::TensorStability& tensor) {
     return tensor.stable_step > 0 ? tensor.stable_step : std::numeric_limits<Index>::max();
   };
-  std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) { return late(a) > late(b); });
-  Table table({"tensor, slowest first", "elements", "stable from", "last ratio", "shadow / frozen"});
+  std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) {
+    return late(a) != late(b) ? late(a) > late(b) : a.last_ratio < b.last_ratio;
+  });
+  Table table({"tensor, slowest first", "elements", "at " + number(view.tensor_threshold) + " or above from",
+               "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step, view), number(tensor.last_ratio),
@@ -128,8 +141,8 @@ Table steps_table(const analysis::StepSizes& sizes) {
   for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
   const std::size_t row = sizes.freeze_row;
   std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
-  Table table({"length of a one-bit step at step " + std::to_string(sizes.steps[row]) + ", in learning rates",
-               "elements", "longest", "99th percentile", "median"});
+  Table table({"length of a 1-bit step at step " + std::to_string(sizes.steps[row]) + ", in learning rates", "elements",
+               "longest", "99th percentile", "median"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorSteps& tensor = *tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),

@@ -130,15 +130,15 @@ bool has_boundary(const std::vector<ArmFigures>& arms) {
 
 Table arms_table(const std::vector<ArmFigures>& arms) {
   const bool clicks = has_auc(arms), crosses = has_boundary(arms);
-  Table table({"arm", "finished", "final loss", "bytes/worker", crosses ? "at boundary" : "vs fp16",
-               clicks ? "AUC" : "accuracy", "vs fp32", "best loss"});
+  Table table({"arm", "finished", "final loss", "bytes/worker", crosses ? "at boundary" : "vs fp16", "vs fp32",
+               clicks ? "AUC" : "accuracy", "best loss"});
   const std::optional<std::size_t> best = lowest_loss(arms);
   for (std::size_t a = 0; a < arms.size(); ++a) {
     const ArmFigures& arm = arms[a];
     table.add({arm.name, std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
                bytes_text(arm.bytes.mean),
                crosses ? bytes_text(arm.boundary_bytes.mean) : ratio_text(arm.ratio_fp16.times.mean),
-               clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy), ratio_text(arm.ratio_fp32.times.mean),
+               ratio_text(arm.ratio_fp32.times.mean), clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy),
                interval_text(arm.best_loss)});
     if (a == best) table.mark_best();
   }

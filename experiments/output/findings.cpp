@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "analysis/compare/arm_names.hpp"
-#include "analysis/freeze/diagnosis.hpp"
-#include "analysis/log/log_options.hpp"
 #include "experiments/output/cost_output.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 using analysis::Arm;
-
-/// Returns an arm's name with its learning rate, which many names hold already.
-std::string name_with_rate(const Arm& arm) {
-  const std::string rate = analysis::option_of(arm.runs.front().header, "optimizer.lr").value_or("");
-  return rate.empty() || analysis::names_rate(arm.name, arm.options) ? arm.name : arm.name + ", lr " + rate;
-}
 
 bool is_number(const std::string& word) {
   char* end = nullptr;
@@ -44,12 +35,15 @@ bool is_of_one_arm(const SharedFinding& finding, std::size_t arm) {
   return finding.seeds.size() == 1 && finding.seeds.contains(arm);
 }
 
-void add(const std::string& text, std::size_t arm, const analysis::Run& run, std::vector<SharedFinding>& findings) {
+void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run& run,
+         std::vector<SharedFinding>& findings) {
+  const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
   auto shared = std::ranges::find_if(findings, [&](const SharedFinding& each) {
     return each.text == text || (is_of_one_arm(each, arm) && without_numbers(each.text) == without_numbers(text));
   });
   if (shared == findings.end())
-    shared = findings.insert(findings.end(), {.text = text, .varies = false, .seeds = {}, .paths = {}});
+    shared = findings.insert(findings.end(),
+                             {.cause = finding.cause, .text = text, .varies = false, .seeds = {}, .paths = {}});
   shared->varies |= shared->text != text;
   shared->seeds[arm].push_back(run.summary.seed);
   shared->paths.push_back(run.summary.path);
@@ -57,7 +51,7 @@ void add(const std::string& text, std::size_t arm, const analysis::Run& run, std
 
 std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {
   std::vector<std::string> runs;
-  for (const auto& [arm, seeds] : finding.seeds) runs.push_back(name_with_rate(arms[arm]) + ", " + seeds_text(seeds));
+  for (const auto& [arm, seeds] : finding.seeds) runs.push_back(arms[arm].name + ", " + seeds_text(seeds));
   return join(runs, "; ");
 }
 
@@ -69,7 +63,7 @@ std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
     for (const analysis::Run& run : arms[a].runs) {
       for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
         if (finding.severity == analysis::Severity::note) continue;
-        add(std::string(analysis::name(finding.severity)) + ": " + finding.text, a, run, findings);
+        add(finding, a, run, findings);
       }
     }
   }

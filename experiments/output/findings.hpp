@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "analysis/compare/arms.hpp"
+#include "analysis/freeze/diagnosis.hpp"
 
 namespace onebit::experiments {
 
 /// A finding and the runs that have it. Runs of one arm share a finding that no other
 /// arm has if only numbers differ.
 struct SharedFinding {
+  analysis::Cause cause = analysis::Cause::errors_lost;
   std::string text;     ///< severity and text: "warning: the variance was frozen early, ..."; of the first run
   bool varies = false;  ///< whether other runs have other numbers
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;  ///< seeds by index of the arm

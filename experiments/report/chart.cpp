@@ -159,7 +159,7 @@ std::string axis_label(const LossCurve& curve) {
     case analysis::Axis::seconds:
       break;
   }
-  return "estimated seconds on " + curve.cluster;
+  return "estimated time on " + curve.cluster;
 }
 
 Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown) {

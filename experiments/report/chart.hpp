@@ -20,7 +20,7 @@ std::size_t grid_of(const analysis::Comparison& comparison, const std::string& a
 /// loss of its start.
 bool sets_range(const analysis::ArmFigures& arm);
 
-/// Returns the label of a curve's x axis.
+/// Returns the label of a curve's x axis, without a unit.
 std::string axis_label(const analysis::LossCurve& curve);
 
 /// Returns the data of the chart, as a JSON object: loss of every arm and run against steps, samples, bytes and the

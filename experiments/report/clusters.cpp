@@ -76,7 +76,8 @@ std::vector<std::string> cluster_lines(const Report& report) {
     if (!cluster.doc.empty()) line.append(cluster.doc).append("; ");
     line.append("here ").append(nodes_text(report, cluster));
     line.append("; a network link carries ").append(rate_text(cluster.nic.effective));
-    line.append(", its latency is ").append(seconds_text(cluster.nic.latency.value)).append(" per message");
+    line.append(", its latency is ").append(seconds_text(cluster.nic.latency.value));
+    line.append(" per message with NCCL's protocol Simple and less for small messages");
     lines.push_back(line.append(" (").append(netmodel::name(cluster.source)).append(")."));
   }
   return lines;
@@ -105,7 +106,11 @@ std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigur
   const std::vector<Part> before = parts_of(step_of(baseline, 0));
   for (std::size_t i = 0; i < growth.size(); ++i) growth[i].seconds -= before[i].seconds;
   const Part& most = *std::ranges::max_element(growth, {}, &Part::seconds);
-  return most.seconds > 0 ? most.name + ": " + seconds_text(most.seconds) + " more in a step" : "";
+  if (!(most.seconds > 0)) return "";
+  const std::string text = most.name + ": " + seconds_text(most.seconds) + " more in a step";
+  const double here = arm.step_messages.mean, there = baseline.step_messages.mean;
+  if (most.name != "latency" || !(here > there)) return text;
+  return text + ", in which a worker sends " + number(here, 3) + " messages instead of " + number(there, 3);
 }
 
 Table parts_table(const Report& report) {

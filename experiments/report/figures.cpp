@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "experiments/report/chart.hpp"
@@ -41,6 +42,7 @@ Figure empty_loss_figure(const analysis::LossCurve& curve) {
       break;
     case analysis::Axis::seconds:
       figure.name = "loss-time-" + curve.cluster;
+      figure.plot.x_label += ", in seconds";
       break;
   }
   return figure;
@@ -147,7 +149,7 @@ Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view)
   return figure;
 }
 
-Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
+Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, Index freeze_step) {
   constexpr std::size_t shown = 6;
   Figure figure{.name = "steps-" + arm,
                 .caption =
@@ -159,15 +161,20 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
                  .log_y = true,
                  .legend = "tmargin center horizontal",
                  .curves = {}};
-  std::vector<const analysis::TensorSteps*> tensors;
-  for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
-  std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) {
-    return a->longest[sizes.freeze_row] > b->longest[sizes.freeze_row];
-  });
+  std::vector<std::size_t> tensors(sizes.tensors.size());
+  std::iota(tensors.begin(), tensors.end(), std::size_t{0});
+  const auto longest = [&](std::size_t tensor) { return sizes.tensors[tensor].longest[sizes.freeze_row]; };
+  std::ranges::stable_sort(tensors, std::ranges::greater(), longest);
   if (tensors.size() > shown) tensors.resize(shown);
-  for (const analysis::TensorSteps* tensor : tensors) {
-    analysis::Curve curve{.label = tensor->name, .x = {}, .y = tensor->longest};
-    for (const Index step : sizes.steps) curve.x.push_back(static_cast<double>(step));
+  for (const std::size_t tensor : tensors) {
+    analysis::Curve curve{.label = sizes.tensors[tensor].name, .x = {}, .y = {}};
+    for (std::size_t row = 0; row < sizes.steps.size(); ++row) {
+      if (sizes.steps[row] == 1 && sizes.steps.size() > 2) continue;  // the variance of one gradient sets the range
+      curve.x.push_back(static_cast<double>(sizes.steps[row]));
+      curve.y.push_back(sizes.tensors[tensor].longest[row]);
+    }
+    curve.colour = tensor;
+    if (tensor == tensors.front()) curve.mark_x = static_cast<double>(freeze_step);
     figure.plot.curves.push_back(std::move(curve));
   }
   return figure;

@@ -118,8 +118,8 @@ std::string question_of(const Comparison& comparison) {
          (one ? "does it send?" : "do they send?");
 }
 
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, which makes 95% for both together; mean ratio over 3
-/// paired seeds)".
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, so that both hold together with 95% confidence; mean
+/// ratio over 3 paired seeds)".
 std::string shift_of(const Verdict& verdict) {
   const analysis::Criterion& criterion = verdict.criterion;
   std::string text = analysis::shift_text(verdict.difference) + " (";
@@ -127,7 +127,7 @@ std::string shift_of(const Verdict& verdict) {
   text.append(analysis::range_text(verdict.difference));
   if (criterion.comparisons > 1) {
     const std::string all = criterion.comparisons == 2 ? "both" : "all " + std::to_string(criterion.comparisons);
-    text += ", which makes " + analysis::level_text(criterion.level) + " for " + all + " together";
+    text += ", so that " + all + " hold together with " + analysis::level_text(criterion.level) + " confidence";
   }
   text += verdict.difference.is_ratio ? "; mean ratio over " : "; mean over ";
   return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
@@ -142,6 +142,16 @@ std::string need_of(const Verdict& verdict) {
   return seeds + " seeds would be needed to detect a difference of " + difference;
 }
 
+/// Whether the interval of a difference reaches into the margin within which losses count as the same.
+bool may_be_within_margin(const Verdict& verdict) {
+  const analysis::Interval& relative = verdict.difference.relative;
+  return std::abs(relative.mean) - relative.half_width < verdict.criterion.margin;
+}
+
+std::string reservation(const Verdict& verdict) {
+  return may_be_within_margin(verdict) ? ", perhaps by less than " + percent_text(verdict.criterion.margin) : "";
+}
+
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".
 std::string judgement_text(const Comparison& comparison, const Verdict& verdict) {
   const std::string arm = name_at_best(comparison, verdict.arm), baseline = name_at_best(comparison, verdict.baseline);
@@ -149,9 +159,9 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
     case Judgement::equivalent:
       return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin);
     case Judgement::better:
-      return arm + " ends at a lower loss than " + baseline;
+      return arm + " ends at a lower loss than " + baseline + reservation(verdict);
     case Judgement::worse:
-      return arm + " ends at a higher loss than " + baseline;
+      return arm + " ends at a higher loss than " + baseline + reservation(verdict);
     case Judgement::not_resolved:
       return "These seeds cannot tell " + arm + " from " + baseline;
     case Judgement::too_few_seeds:
@@ -168,10 +178,12 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
 
 /// Returns the evidence in a sentence; empty where there is none.
 std::string evidence_text(const Verdict& verdict) {
-  if (!std::isfinite(verdict.difference.relative.half_width)) return "";
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
+  const bool one_pair = verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty();
+  if (!one_pair && !std::isfinite(verdict.difference.relative.half_width)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
-  std::string text = shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
+  std::string text = one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
+                              : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   return text;
 }
@@ -196,11 +208,13 @@ std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
     add(baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean, "is # times as fast" + on,
         "takes # times as long" + on + why);
   }
-  if (baseline.bytes.mean == arm.bytes.mean) parts.insert(parts.begin(), "sends as many bytes");
+  if (baseline.bytes.mean == arm.bytes.mean) parts.insert(parts.begin(), "sends the same number of bytes");
   return parts.empty() ? "" : " It " + enumerated(parts) + ".";
 }
 
-std::string mood_of(Judgement judgement) {
+std::string mood_of(const Verdict& verdict) {
+  const Judgement judgement = verdict.judgement;
+  if (!reservation(verdict).empty() && (judgement == Judgement::better || judgement == Judgement::worse)) return "";
   if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
   constexpr Judgement bad[] = {Judgement::worse, Judgement::not_comparable_diverged,
                                Judgement::not_comparable_untrained};
@@ -211,7 +225,7 @@ std::string answers_html(const Comparison& comparison) {
   std::string html;
   for (const Verdict& verdict : comparison.verdicts) {
     html += html::paragraph(judgement_text(comparison, verdict) + "." + costs_text(comparison, verdict),
-                            "answer" + mood_of(verdict.judgement)) +
+                            "answer" + mood_of(verdict)) +
             html::paragraph(evidence_text(verdict), "evidence");
   }
   return html;
@@ -273,15 +287,20 @@ std::vector<std::string> cautions_of(const Report& report) {
         return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
       })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
-  for (const SharedFinding& finding : report.findings) lines.push_back(line_on(report.shown, finding, report.arms));
+  for (const SharedFinding& finding : report.findings) {
+    if (finding.cause == analysis::Cause::ended_above_start) continue;  // all such arms are named above
+    lines.push_back(line_on(report.shown, finding, report.arms));
+  }
   std::erase(lines, "");
   return lines;
 }
 
-constexpr const char* kLegend =
-    "Final loss: evaluated at the last step, mean ± 95% interval over the seeds. Times are estimates: what the runs "
-    "sent "
-    "on a model of the cluster, ";
+/// Says what the columns of the first table are.
+std::string legend_of(const Comparison& comparison) {
+  const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
+  return std::string("Final loss: evaluated at the last step") + (seeds ? ", mean ± 95% interval over the seeds" : "") +
+         ". Times are estimates: what the runs sent on a model of the cluster, ";
+}
 
 /// Says whose computing time the estimates take.
 std::string computing_text(const Comparison& comparison) {
@@ -318,8 +337,9 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
-         html::blocks(best_table(comparison)) + html::paragraph(kLegend + computing_text(comparison), "facts") +
-         clusters_html(report) + html::list(cautions_of(report)) + findings_html(report);
+         html::blocks(best_table(comparison)) +
+         html::paragraph(legend_of(comparison) + computing_text(comparison), "facts") + clusters_html(report) +
+         html::list(cautions_of(report)) + findings_html(report);
 }
 
 }  // namespace onebit::experiments

@@ -30,8 +30,8 @@ std::string cells(const Table& table, std::size_t r, const std::vector<std::size
   const std::vector<std::string>&row = table.rows()[r], &header = table.rows().front();
   const std::string tag = r == 0 ? "th" : "td";
   if (row.size() == 1) {
-    return "<" + tag + " class=\"text\" colspan=\"" + std::to_string(columns.size()) + "\">" + text(row.front()) +
-           "</" + tag + ">";
+    return "<" + tag + " class=\"text\" colspan=\"" + std::to_string(columns.size()) + "\"><span class=\"over\">" +
+           text(row.front()) + "</span></" + tag + ">";
   }
   std::string html;
   for (const std::size_t c : columns) {
@@ -45,7 +45,10 @@ std::string cells(const Table& table, std::size_t r, const std::vector<std::size
 std::string table_element(const Table& table, const std::string& tag, bool labelled) {
   if (table.empty()) return "";
   const std::vector<std::size_t> columns = columns_of(table);
-  const auto row = [&](std::size_t r) { return element("tr", cells(table, r, columns, labelled)); };
+  const auto row = [&](std::size_t r) {
+    const bool group = r > 0 && table.rows()[r].size() == 1;
+    return element(group ? "tr class=\"group\"" : "tr", cells(table, r, columns, labelled));
+  };
   std::string body;
   for (std::size_t r = 1; r < table.rows().size(); ++r) body += row(r);
   return element("div class=\"scroll\"", element(tag, element("thead", row(0)) + element("tbody", body)));
@@ -96,8 +99,14 @@ std::string list(const std::vector<std::string>& items) {
   return element("ul", inner);
 }
 
-std::string preformatted(const std::string& plain) {
-  return element("pre", text(plain));
+std::string command(const std::string& plain) {
+  std::string parts;
+  for (std::size_t at = 0; at < plain.size();) {
+    const std::size_t next = std::min(plain.find(" -", at), plain.size());
+    parts += "<span>" + text(plain.substr(at, next - at)) + "</span>" + (next < plain.size() ? " " : "");
+    at = next + 1;
+  }
+  return element("pre", parts);
 }
 
 std::string table(const Table& table) {

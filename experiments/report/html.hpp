@@ -20,7 +20,7 @@ std::string heading(int level, const std::string& plain);
 std::string paragraph(const std::string& plain, const std::string& style = "");
 std::string list(const std::vector<std::string>& items);
 /// Returns text in a fixed-width font that keeps its line breaks.
-std::string preformatted(const std::string& plain);
+std::string command(const std::string& plain);
 /// Returns a table without the columns of numbers in which every row has "-". It scrolls horizontally if the screen is
 /// too narrow. Empty for a table without rows.
 std::string table(const Table& table);

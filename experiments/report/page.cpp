@@ -82,7 +82,13 @@ bool reached_any(const analysis::VarianceView& view) {
 
 std::string thresholds_html(const analysis::VarianceView& view) {
   if (!reached_any(view)) return html::paragraph("The stability ratio reached none of the thresholds.");
-  return html::table(thresholds_table(view));
+  return html::table(thresholds_table(view)) +
+         html::paragraph(
+             "Held from and until: the first stretch at the threshold that is long enough for auto, which freezes at "
+             "the freeze step. Share of run: that step over all steps, w. Papers' ratio: bytes of dense fp16 over "
+             "those "
+             "of a freeze there, 1/(w + (1 - w)/16). The training loss is that of one step's batch.",
+             "facts");
 }
 
 std::string variance_html(const Report& report, const std::vector<Figure>& figures) {
@@ -115,7 +121,8 @@ Table network_table(const Report& report) {
 
 std::string network_html(const Report& report) {
   const analysis::Comparison& comparison = report.comparison;
-  std::string body = html::paragraph("Bytes that one worker sends.") + html::table(network_table(report));
+  std::string body = html::paragraph("Bytes that one worker sends: up as a worker, down as a server.") +
+                     html::table(network_table(report));
   if (!comparison.arms.front().seconds.empty()) {
     body += html::paragraph(
                 "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
@@ -127,7 +134,8 @@ std::string network_html(const Report& report) {
   if (std::isfinite(comparison.target)) {
     body += html::table(targets_table(comparison)) +
             html::paragraph(target_text(comparison) +
-                            " A run counts from the first time that it reaches it; it may rise again.");
+                            " A run counts from the first time that it reaches it, on a straight line between "
+                            "evaluations; it may rise again.");
   }
   return body;
 }
@@ -175,14 +183,14 @@ std::string repeat_html(const Report& report) {
       const sim::LogHeader& header = run.header;
       seeds.push_back(std::to_string(run.summary.seed));
       origins.insert("onebit " + header.program_version + " (" + header.git_commit + ") on " + header.host + " (" +
-                     header.devices + "), data " + header.data_hash);
+                     header.devices + "), data with the fingerprint " + header.data_hash);
     }
     const std::string command = command_to_repeat(arm.runs.front().header);
     const std::string typed = "the command that was typed: " + arm.runs.front().header.command_line;
     body += html::heading(3, arm.name) +
-            html::preformatted(command.empty()
-                                   ? typed
-                                   : command + " -o " + html::identifier_of(arm.name) + "-" + seeds.front() + ".h5") +
+            html::command(command.empty()
+                              ? typed
+                              : command + " -o " + html::identifier_of(arm.name) + "-" + seeds.front() + ".h5") +
             html::paragraph("Seeds " + join(seeds, ", ") + "; made by " +
                             join(std::vector<std::string>(origins.begin(), origins.end()), "; ") + ".");
   }
@@ -209,6 +217,7 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures, co
   const auto of_arms = [](Index count) { return "for " + html::counted(count, "arm"); };
   std::string body = html::division("front", front_html(report, name)) +
                      chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
+                     html::paragraph("Parts that were closed on the screen are not printed.", "printed facts") +
                      html::division("map", loss_map_html(report));
   const std::string problems = problems_html(report);
   body += html::details("All arms and verdicts", html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
@@ -216,7 +225,7 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures, co
           html::details("Variance and freeze", of_arms(std::ssize(report.variances)), variance_html(report, figures)) +
           html::details("Theory", of_arms(std::ssize(report.theories)), theory_html(report, figures)) +
           html::details("What went wrong",
-                        html::counted(std::ssize(report.findings) + std::ssize(report.left_out), "line"), problems) +
+                        html::counted(std::ssize(report.findings) + std::ssize(report.left_out), "finding"), problems) +
           html::details("Runs", "", runs_html(report)) +
           html::details("How to repeat the runs", of_arms(std::ssize(report.shown)), repeat_html(report));
   return html::page(name, body);

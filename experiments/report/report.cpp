@@ -192,7 +192,7 @@ std::vector<Figure> figures_of(const Report& report) {
     figures.push_back(tensor_figure(report.variance_arms[a], report.variances[a]));
     figures.back().name = numbered("tensors", a) + report.variance_arms[a];
     if (!report.step_sizes[a]) continue;
-    figures.push_back(steps_figure(report.variance_arms[a], *report.step_sizes[a]));
+    figures.push_back(steps_figure(report.variance_arms[a], *report.step_sizes[a], report.variances[a].freeze_step));
     figures.back().name = numbered("steps", a) + report.variance_arms[a];
   }
   for (std::size_t a = 0; a < report.theories.size(); ++a) {

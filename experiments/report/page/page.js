@@ -26,7 +26,7 @@
   const colour = (arm) => (isDark() ? dark : light)[arm.colour % light.length];
 
   // ---- numbers in words
-  const units = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"]];
+  const units = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "u"]];
   const scaled = (value, unit) => {
     if (value === 0) return "0";
     const [factor, prefix] = units.find(([size]) => Math.abs(value) >= size * 0.9999) || [1, ""];
@@ -34,14 +34,15 @@
   };
   const places = {bytes: (x) => scaled(x, "B"), seconds: (x) => scaled(x, "s")};
   const xText = (x) => (places[data.axes[state.axis].kind] || ((value) => String(Number(value.toPrecision(6)))))(x);
-  const yText = (y) => {
-    const large = Math.abs(y) >= 1e5, digits = Number(y.toPrecision(large ? 3 : 4));
-    return large ? digits.toExponential().replace("e+", "e") : String(digits);
+  const yText = (y, places = Math.abs(y) >= 1e5 ? 3 : 4) => {
+    const digits = Number(y.toPrecision(places));
+    return Math.abs(y) >= 1e5 ? digits.toExponential().replace("e+", "e") : String(digits);
   };
 
   // ---- lines: one for each arm, or one for each of its runs
   const linesOf = (arm) => {
-    if (!state.seeds) return [lineOf(arm, arm.name, arm.x[state.axis], arm.mean, arm.half)];
+    const half = arm.calm ? arm.half : null;  // the band of an arm that rose would hide the others
+    if (!state.seeds) return [lineOf(arm, arm.name, arm.x[state.axis], arm.mean, half)];
     return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x[state.axis], run.loss, null));
   };
   // Leaves out evaluations without a finite loss.
@@ -70,7 +71,7 @@
       const y = line.y[i], x = place(exact);
       if (!usable(x, y)) return;
       if (!rows.has(x)) rows.set(x, new Array(lines.length).fill(null));
-      const half = line.half && line.arm.calm ? line.half[i] : null;
+      const half = line.half ? line.half[i] : null;
       const low = half === null ? y : y - half, high = half === null ? y : y + half;
       rows.get(x)[column] = state.seeds ? y : [state.logY && low <= 0 ? y : low, y, high];
     }));
@@ -79,20 +80,24 @@
   };
 
   // Arms that neither diverged nor rose set the range, unless y is logarithmic; of each line its last half, if only the
-  // end is wanted.
+  // end is wanted. Bands may widen it by as much on either side.
   const rangeOf = (lines) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 && !state.logY ? calm : lines;
     const ends = used.map((line) => line.x[line.x.length - 1]);
-    let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity;
+    let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
     used.forEach((line, l) => line.x.forEach((x, i) => {
       const y = line.y[i];
       if (!usable(x, y) || (state.end && x < ends[l] / 2)) return;
       least = Math.min(least, y);
       most = Math.max(most, y);
+      const half = line.half && line.half[i] !== null ? line.half[i] : 0;
+      low = Math.min(low, usable(x, y - half) ? y - half : y);
+      high = Math.max(high, y + half);
       first = Math.min(first, x);
       last = Math.max(last, x);
     }));
     if (!(most >= least)) return {y: null, x: null};
+    if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
     const y = state.logY ? [least / margin, most * margin] : [least - margin, most + margin];
     const room = state.logX ? 0 : 0.01 * (last - first);
@@ -123,19 +128,39 @@
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
     if (point.x === undefined) return "move over the chart, or touch it, to read values";
-    const rows = drawn.filter(({x}) => x.length > 0 && point.x <= x[x.length - 1] * 1.0001)
-      .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y).slice(0, 14)
+    const most = 14, nearest = point.series.find((each) => each.isHighlighted);
+    const known = drawn.filter(({x}) => x.length > 0 && point.x <= x[x.length - 1] * 1.0001)
+      .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y);
+    const isNearest = ({line}) => nearest !== undefined && line.name === nearest.label;
+    const others = known.length > most ? [...known.filter(isNearest), ...known.filter((each) => !isNearest(each))] : known;
+    const rows = others.slice(0, most)
       .map(({line, y, half: width}) => {
-        const half = width === null ? "" : ` ± ${Number(width.toPrecision(2))}`;
+        const half = width === null ? "" : ` ± ${yText(width, 2)}`;
         const mark = `<b style="color:${colour(line.arm)}">&#9632;</b>`;
         return `<span>${mark} ${escaped(line.name)}: ${yText(y)}${half}</span>`;
       });
+    if (known.length > most) rows.push(`<span>and ${known.length - most} more</span>`);
     return `<strong>${escaped(data.axes[state.axis].label)} ${xText(point.x)}</strong> ${rows.join(" ")}`;
   };
 
   // A finger scrolls the page over the chart, and a tap reads values. dygraphs would drag the curves away.
   const withoutTouch = Object.fromEntries(
     Object.entries(Dygraph.defaultInteractionModel).filter(([event]) => !event.startsWith("touch")));
+
+  // Places of labels on a logarithmic axis: powers of ten, or 1, 2 and 5 times them where there are few.
+  const logTicks = (low, high, pixels, options, chart, values) => {
+    const first = Math.floor(Math.log10(low)), decades = Math.ceil(Math.log10(high)) - first;
+    const fitting = (digits) => {
+      const ticks = [], stride = Math.max(1, Math.ceil(decades / (pixels / 40)));
+      for (let power = first; power <= first + decades; power += stride) {
+        digits.forEach((digit) => ticks.push(digit * 10 ** power));
+      }
+      return ticks.filter((tick) => tick >= low && tick <= high);
+    };
+    const ticks = [[1], [1, 2, 5]].map(fitting).find((each) => each.length > 2);
+    if (!ticks) return Dygraph.numericTicks(low, high, pixels, options, chart, values);
+    return ticks.map((v) => ({v, label: options("axisLabelFormatter").call(chart, v)}));
+  };
 
   const draw = (keepZoom = false) => {
     const zoom = keepZoom && zoomed && graph ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : null;
@@ -148,6 +173,9 @@
     element("chart-legend").textContent = "";
     root.dataset.drawn = String(table.length ? lines.length : 0);
     drawn = lines.map(drawnOf);
+    const narrow = box.clientWidth < 500;
+    // Room for the values, so that what is below the chart stays where it is.
+    element("chart-legend").style.minHeight = `${1.3 * (1 + Math.ceil(Math.min(lines.length, 14) / (narrow ? 1 : 3)))}rem`;
     if (!table.length) return;
     const series = {}, range = zoom || rangeOf(lines), grid = isDark() ? "#3a3f46" : "#dddddd";
     lines.forEach((line) => {
@@ -164,8 +192,9 @@
       },
       xlabel: escaped(data.axes[state.axis].label), ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
       highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4,
-      axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText, axisLabelWidth: 72},
-             y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56}},
+      axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText,
+                 axisLabelWidth: narrow ? 50 : 72, pixelsPerLabel: narrow ? 60 : 90, ...(state.logX && {ticker: logTicks})},
+             y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56, ...(state.logY && {ticker: logTicks})}},
     });
   };
 
@@ -173,7 +202,7 @@
   const axis = element("axis");
   axis.onchange = () => { state.axis = Number(axis.value); draw(); };
   const toggle = (id, key) => {
-    element(id).onchange = (event) => { state[key] = event.target.checked; draw(); };
+    element(id).onchange = (event) => { state[key] = event.target.checked; draw(key === "seeds"); };
     element(id).checked = state[key];
   };
   toggle("log-x", "logX");
@@ -207,7 +236,7 @@
     box.onchange = () => {
       state.chosen.add(arm.name);
       box.checked ? state.shown.add(arm.name) : state.shown.delete(arm.name);
-      draw();
+      draw(true);
     };
     if (empty) label.className = "empty";
     name.textContent = arm.name + (arm.diverged > 0 ? ` (${arm.diverged} of ${arm.runs.length} diverged)` : "");
@@ -220,7 +249,7 @@
       state.chosen.add(arm.name);
       wanted(arm) ? state.shown.add(arm.name) : state.shown.delete(arm.name);
     });
-    show();
+    show(true);
   };
   element("all-arms").onclick = () => choose(() => true);
   element("best-arms").onclick = () => choose((arm) => arm.best);
