@@ -31,7 +31,7 @@ target_compile_features(onebit_build INTERFACE cxx_std_20)
 target_include_directories(onebit_build INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(onebit_build INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${ONEBIT_HOST_FLAGS};-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Wno-unknown-pragmas>"
-  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed> # clang may leave an "omp simd" loop scalar, which is no error
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed> # clang may leave an "omp simd" loop scalar, which is not an error
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ONEBIT_WERROR}>>:-Werror>)
 
 if(ONEBIT_JOIN_SOURCES GREATER 1) # a parameter may have the name of a function in another file

@@ -12,6 +12,7 @@ import csv
 import difflib
 import json
 import pathlib
+import re
 import shlex
 import statistics
 import subprocess
@@ -29,7 +30,6 @@ PRESETS = {
     "--cluster ib200 --cluster.gpu-link nvlink3 --cluster.gpu a100 --cluster.nic.nominal 200GB/s "
     "--cluster.nic.effective 188GB/s": "--cluster dgx-a100",
 }
-
 
 def price(program, arguments):
     done = subprocess.run([program, "price", "--json", *arguments], capture_output=True, text=True, check=False)
@@ -86,7 +86,7 @@ def summary_table(rows):
     yield "| rows | number | median | 90% are within | worst |"
     yield "|---|---|---|---|---|"
     for collective in ("all-reduce", "all-gather", "reduce-scatter", "all-to-all"):
-        for sets, machines in (("yes", "machines that set a preset"), ("no", "other machines")):
+        for sets, machines in (("yes", "machines from which a preset takes a number"), ("no", "other machines")):
             for long in (True, False):
                 errors = sorted((row["error"] for row in rows if row["collective"] == collective
                                  and row["sets_a_preset"] == sets and (float(row["seconds"]) >= LONG) == long), key=abs)
@@ -112,6 +112,14 @@ def value_at(told, path):
     return told
 
 
+def in_plain_words(note):
+    """Rewords the notes of measured.json."""
+    note = note.replace("SQuAD points (but for 1 GPU) fitted nothing",
+                        "apart from the 1-GPU point, no SQuAD point was used for a fit")
+    note = note.replace("GPU model not told", "GPU model not stated")
+    return re.sub("  Digitised by .*", ". Digitised from the chart earlier; not checked again.", note)
+
+
 def commands_table(program, rows):
     yield "| measurement | measured | predicted | error of the time | guessed |"
     yield "|---|---|---|---|---|"
@@ -120,9 +128,9 @@ def commands_table(program, rows):
         command = with_preset(row["example_command"])
         predicted, measured = value_at(price(program, arguments_of(command)), row["what"]), row["measured"]
         error = predicted / measured - 1 if row["unit"] == "s" else measured / predicted - 1
-        guess = row["parameters_that_had_to_be_guessed"]
+        guess = in_plain_words(row["parameters_that_had_to_be_guessed"])
         if command != row["example_command"]:
-            guess = "a preset replaces the command's links, of which was said: " + guess
+            guess = "a preset replaces the links of the command, for which the note was: " + guess
         kept["all rows"].append(error)
         if guess.startswith("nothing guessed"):
             kept["nothing guessed"].append(error)
@@ -133,7 +141,7 @@ def commands_table(program, rows):
 
 
 def nodes_table(rows):
-    yield "| all-reduces of 4 ms and longer, machines that set no preset | number | median | worst |"
+    yield "| all-reduces of 4 ms and longer, machines from which no preset takes a number | number | median | worst |"
     yield "|---|---|---|---|"
     kept = [row for row in rows if row["collective"] == "all-reduce" and row["sets_a_preset"] == "no"
             and float(row["seconds"]) >= LONG]

@@ -16,7 +16,7 @@ namespace onebit::tests {
 /// the test fails instead: what CI installs must be there.
 void report_skip(const std::string& capability, const std::string& reason);
 
-/// Folder with golden/ and data/: environment variable ONEBIT_SHARED, else the CMake cache variable of that name.
+/// Folder with golden/ and data/: environment variable ONEBIT_SHARED, otherwise the CMake cache variable of that name.
 std::string shared_path(const std::string& relative);
 
 /// A file of the source tree.

@@ -22,7 +22,7 @@ struct LossCurve {
     Interval loss;
   };
   Axis axis = Axis::steps;
-  std::string cluster;  ///< the cluster of the axis seconds; else empty
+  std::string cluster;  ///< the cluster of the axis seconds; otherwise empty
   std::vector<Point> points;
 };
 

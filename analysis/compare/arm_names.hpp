@@ -25,7 +25,7 @@ bool value_before(const std::string& a, const std::string& b);
 /// second. Numbers are ordered by size and come before other values.
 bool options_before(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b);
 
-/// Returns the number if the whole text is one; else NaN.
+/// Returns the number if the whole text is one; otherwise NaN.
 double number_in(const std::string& text);
 
 }  // namespace onebit::analysis

@@ -12,7 +12,7 @@
 namespace onebit::analysis {
 
 struct RateGrid {
-  std::string name;  ///< the arm's name if there is only one; else a name from the other options (arm_names)
+  std::string name;  ///< the arm's name if there is only one; otherwise a name from the other options (arm_names)
   std::vector<std::size_t> arms;    ///< indices in the list of arms, by ascending rate
   std::vector<double> rates;        ///< learning rates of these arms; NaN: the log does not say
   std::optional<std::size_t> best;  ///< index in the two lists above of the lowest mean final loss, among rates with a

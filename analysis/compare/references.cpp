@@ -72,7 +72,7 @@ References with_baseline(std::span<const Arm> arms, std::span<const RateGrid> gr
 }
 
 /// Returns the arm without a parent that the others are compared with: the one called "dense", as studies of freezes
-/// call the uncompressed runs, else the first.
+/// call the uncompressed runs, otherwise the first.
 std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (!of[i] && arms[i].name == "dense") return i;

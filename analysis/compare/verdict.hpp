@@ -68,7 +68,7 @@ struct Verdict {
   /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
   /// seeds to detect the margin. Otherwise 0.
   double visible = 0;
-  Index seeds_needed = 0;  ///< if unresolved: pairs needed to resolve `visible` with verdict_power; else 0
+  Index seeds_needed = 0;  ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b against a is not resolved (about 34 seeds would be needed to show 1%): ..."
   std::vector<std::string> warnings;  ///< runs that are left out, arms of different lengths, seeds of one arm only

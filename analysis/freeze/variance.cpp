@@ -39,7 +39,7 @@ class Weights {
     return bias_.weight(freeze_ + (step - freeze_) / refresh_);
   }
 
-  /// Returns the weight of the variance up to the freeze, and of its shadow afterwards. NaN where the log does not tell
+  /// Returns the weight of the variance up to the freeze, and of its shadow afterwards. NaN where the log does not show
   /// how often the variance was updated.
   double at(Index step) const {
     if (by_tensor_ && step == freeze_) return 1;  // from here on it is stored without bias

@@ -17,9 +17,9 @@ struct HybridRules {
   std::string codec = kNoCodec;
   double density = 0.05;   ///< dct-mp and sparse codecs: share of the values that are sent
   double value_bytes = 4;  ///< dct-mp: bytes of a value
-  /// What if the exchanges of the tables, or the optimizer's, sent this many times fewer bytes, at no cost?
+  /// Assumed: the exchanges of the tables, or the optimizer's, send this many times fewer bytes, at no cost.
   double model_ratio = 1, data_ratio = 1;
-  /// Whether dense Adam, with which jobs are compared, has the same codec and model_ratio; else its embeddings are
+  /// Whether dense Adam, with which jobs are compared, has the same codec and model_ratio; otherwise its embeddings are
   /// dense.
   bool same_boundary = false;
 };

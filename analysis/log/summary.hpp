@@ -56,7 +56,7 @@ struct Summary {
   double boundary_sent_share = std::numeric_limits<double>::quiet_NaN(), boundary_forward_kept = boundary_sent_share,
          boundary_backward_kept = boundary_sent_share, boundary_gradient_cosine = boundary_sent_share;
   double step_messages = 0;  ///< messages that one worker sends in a step, mean over the run
-  double bytes = 0;          ///< bytes sent by one worker over the run; NaN: the log of a compact trace does not tell
+  double bytes = 0;  ///< bytes sent by one worker over the run; NaN: the log of a compact trace does not record them
   /// Mean bytes that one worker sends in a step with an exchange, over the dense stages.
   double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();
   /// Mean bytes that one worker sends in a step with an exchange, over the compressed stages.
@@ -77,7 +77,7 @@ struct Summary {
   double compute_seconds = std::numeric_limits<double>::quiet_NaN();
   std::vector<CommunicationTime> communication;  ///< communication times, one entry per requested cluster
 
-  /// Whether final_loss is that of an earlier step than the last one, because the run was stopped since.
+  /// Whether final_loss is that of an earlier step than the last one, because the run has been stopped since.
   bool is_outdated() const { return std::isfinite(final_loss) && evaluated < steps; }
 };
 

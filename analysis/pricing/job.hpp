@@ -46,7 +46,7 @@ struct JobPlan {
 bool is_dense_adam(const Job& job);
 
 /// Whether the job is a log's whose workers exchange activations. Dense Adam then exchanges the same activations, since
-/// a log does not tell how many bytes they would have without a codec.
+/// a log does not show how many bytes they would have without a codec.
 bool has_boundary(const Job& job);
 
 /// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: without a codec and

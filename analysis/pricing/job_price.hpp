@@ -31,7 +31,7 @@ struct ClusterPrice {
   /// 1e5 and 1e12 bytes per second, the next one on the side of the cluster's rate where the answer changes. None if
   /// the last stage is always faster, or never, by more than half a percent.
   std::optional<netmodel::BytesPerSecond> break_even{};
-  bool faster_below = true;  ///< whether the last stage is faster below break_even; else above it
+  bool faster_below = true;  ///< whether the last stage is faster below break_even; otherwise above it
   bool always_faster = false;
   /// The stages of that step of the last stage that sends the most bytes, and of dense Adam's; absent without embedding
   /// tables.

@@ -84,7 +84,7 @@ bool compresses(Index phase) {
   return phase == static_cast<Index>(optim::Phase::compression);
 }
 
-/// Returns the lowest known loss: the model's minimum, else the lowest of the run.
+/// Returns the lowest known loss: the model's minimum, otherwise the lowest of the run.
 double least_loss(const sim::LogReader& log) {
   const std::optional<sim::Constants>& constants = log.header().constants;
   if (constants && !std::isnan(constants->optimum_loss)) return constants->optimum_loss;

@@ -22,7 +22,7 @@ inline device::Block body_block(const Payload& payload, Range rows, Index begin,
   return block(payload.body, rows.first * payload.body_bytes + begin, rows.count, end - begin, payload.body_bytes);
 }
 
-/// Some of the sizes; none if there are none.
+/// The `count` sizes from `first` on; empty if `sizes` is empty.
 inline std::span<const Index> part_of(std::span<const Index> sizes, Index first, Index count) {
   if (sizes.empty()) return sizes;
   return sizes.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
@@ -43,7 +43,8 @@ inline void append_bodies(device::Blocks& blocks, const Payload& payload, Range 
   }
 }
 
-/// Whether only the bytes in use of a codec's payloads are sent: where a network is to carry them.
+/// Whether only the bytes in use of a codec's payloads are sent, which is done if their size varies and they travel
+/// over a network.
 inline bool sends_in_use_only(const device::Shard& shard, const Codec& codec) {
   return codec.variable_size() && shard.communicator->is_network();
 }

@@ -117,7 +117,7 @@ class CompressedMean {
   DensePart dense_;
   Index dense_steps_;
   DensePart all_dense_;  ///< exchange of every tensor in the first, dense steps; empty if there are none
-  device::Buffer<device::SignPlace> sign_places_;  ///< [tensors] if the mean is packed signs; else empty
+  device::Buffer<device::SignPlace> sign_places_;  ///< [tensors] if the mean is packed signs; otherwise empty
   StoredErrors worker_errors_;
   device::Buffer<float> server_error_;
   Index audit_every_;

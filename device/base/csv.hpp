@@ -9,7 +9,7 @@ namespace onebit {
 /// for a formula, because it begins with = + - or @ and is not a number, is prefixed with an apostrophe.
 std::string csv_text(const std::string& text);
 
-/// Returns the printable text that csv_text has made a field of.
+/// The inverse of csv_text: returns the printable text from which csv_text made this field.
 std::string text_of_csv(const std::string& field);
 
 }  // namespace onebit

@@ -51,9 +51,9 @@ class RegularFile {
 std::string read_text(const std::string& path, const std::string& what, const std::string& hint = "",
                       Index limit = kMostText);
 
-/// Path of the file that an output to `path` is written to: the target if `path` is a link, else `path` itself. Throws
-/// ConfigError if something exists there that is not a regular file, such as a folder, a device or a FIFO, and for
-/// links to a process's open files, such as /dev/stdout.
+/// Path of the file that an output to `path` is written to: the target if `path` is a link, otherwise `path` itself.
+/// Throws ConfigError if something exists there that is not a regular file, such as a folder, a device or a FIFO, and
+/// for links to a process's open files, such as /dev/stdout.
 std::string output_place(const std::string& path);
 
 /// Throws ConfigError as output_place() does, and if the file exists and `overwrite` is false.

@@ -125,7 +125,7 @@ class SignTables {
 };
 
 /// Computes the sums of a pair of blocks for 8 * bytes elements. If `first`, stores them in means and calls ahead(i)
-/// every 16 elements; else adds them to means.
+/// every 16 elements; otherwise adds them to means.
 template <bool first, class Ahead>
 void add_pair(const SignTable& low, const SignTable& high, const SignColumns& low_columns,
               const SignColumns& high_columns, std::size_t bytes, double* means, const Ahead& ahead) {

@@ -92,8 +92,8 @@ struct StepBench {
   double floor() const { return flops / limits.flops_per_second + bytes / limits.copy_bytes_per_second; }
 };
 
-/// Measures a step. elements: most elements of an operand when the device's limits are measured; 0: sizes that reach
-/// them.
+/// Measures a step. elements: largest number of elements of an operand when the device's limits are measured; 0: sizes
+/// that reach them.
 StepBench bench_step(const sim::RunConfig& config, Index elements, Index rounds);
 
 }  // namespace onebit::experiments

@@ -45,7 +45,8 @@ std::string first_clause(const OwnOption& option) {
   return option.help.substr(0, option.help.find(';'));
 }
 
-/// Returns what the default stands for if the help says so in a clause such as "; 0: one per core", else the default.
+/// Returns what the default stands for if the help says so in a clause such as "; 0: one per core", otherwise the
+/// default.
 std::string default_in_words(const OwnOption& option) {
   const std::string clause = "; " + option.value + ": ";
   const std::size_t at = option.value.empty() ? std::string::npos : option.help.find(clause);

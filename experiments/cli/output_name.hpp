@@ -7,14 +7,14 @@
 
 namespace onebit::experiments {
 
-/// Returns the form of a name that is made up, for the help: "run-DATE-TIME.h5".
+/// Returns the form of a generated name, for the help: "run-DATE-TIME.h5".
 inline std::string made_up_form(const std::string& stem, const std::string& suffix = {}) {
   return stem + "-DATE-TIME" + suffix;
 }
 
 /// Returns a name that nothing in the working folder has, such as "run-20260131-235959.h5": the stem, the local time
 /// and the suffix. existing: what needs an output that exists, e.g. "--resume"; empty: nothing does. Throws ConfigError
-/// if something does, or if several processes would each make up a name.
+/// if something does, or if several processes would each generate a name.
 std::string made_up_name(const std::string& stem, const std::string& suffix, const std::string& existing);
 
 /// Returns the options of a command with an output that made_up_name() names.

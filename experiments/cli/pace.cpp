@@ -9,7 +9,7 @@ namespace {
 constexpr double kShortestAverage = 20;      // seconds
 constexpr double kAveraged = 0.25;           // share of the time so far
 constexpr double kFirst = 0.5;               // seconds from the start to the first estimate
-constexpr double kCorrection = 10;           // most seconds in which a correction is made, but for a factor e
+constexpr double kCorrection = 10;           // largest time constant of a correction, in seconds
 constexpr double kHaste = 0.25;              // share of the remaining time in which it is made if that is less
 constexpr double kLonger = 1.15, kMore = 2;  // an estimate is clearly longer by this factor and these seconds
 

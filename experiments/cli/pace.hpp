@@ -7,7 +7,7 @@ namespace onebit::experiments {
 
 /// Speed and remaining time of a job that reports how much of it is done. The speed is an exponential average over the
 /// last quarter of the time so far, and over at least twenty seconds. The remaining time counts down with the clock and
-/// is corrected gradually; it rises only if the estimate has become clearly longer, and else stands still.
+/// is corrected gradually; it rises only if the estimate has become clearly longer, and otherwise stands still.
 class Pace {
  public:
   /// Registers that `done` of `all` units are done. now: seconds from any origin, not descending. The first call sets

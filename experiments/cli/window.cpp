@@ -11,7 +11,7 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr Index kUsual = 80;  // of a terminal that does not tell its width
+constexpr Index kUsual = 80;  // of a terminal that does not report its width
 
 }  // namespace
 

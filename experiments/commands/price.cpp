@@ -299,10 +299,12 @@ int rank_optimizers(const Options& options, const PriceConfig& config, const Pri
   return kExitDone;
 }
 
-/// Warns that the log of a replay does not tell the batch.
+/// Warns that the log of a replay does not record the batch.
 void warn_of_replay(const Job& job) {
   if (!job.log || !analysis::is_replay(job.log->header)) return;
-  warn("the log of a replay does not tell how many samples a gradient is from: samples per second count 1");
+  warn(
+      "the log of a replay does not say how many samples a gradient is from: samples per second are computed as if it "
+      "were 1");
 }
 
 /// Warns about options without effect. With a log or --calibrate, Use::check has already refused options of a run.

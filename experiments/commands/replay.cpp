@@ -81,9 +81,8 @@ void print_compact(const sim::GradientTrace& trace) {
               << "% change from one step to the next; a sign codec leaves a relative error of "
               << number(signs->error, 3) << "\n";
   }
-  std::cout
-      << "the trace holds norms only: the log tells when the variance may be frozen, but no bytes, codec errors or "
-         "parameters\n";
+  std::cout << "the trace holds norms only: the log shows when the variance may be frozen, but holds no bytes, codec "
+               "errors or parameters\n";
 }
 
 void print(const Options& options, const sim::GradientTrace& trace, const CaseDeviation& deviation) {

@@ -64,7 +64,7 @@ void print(const VerdictCheck& check, std::size_t count, std::ostream& out) {
     out << "another verdict: " << change.now.sentence << "\n";
     out << "  the card says: " << change.recorded.sentence << "\n";
   }
-  if (check.changes.empty()) out << "the judgements of all verdicts (" << count << ") are those of the card\n";
+  if (check.changes.empty()) out << "all verdicts (" << count << ") have the same judgement as on the card\n";
 }
 
 Json json_of(const std::vector<Change>& changes) {

@@ -20,7 +20,7 @@ struct Options : CommandInput {
 };
 
 std::vector<Option<Options>> rows() {
-  return {field<Options>("address", "IPv4 address to listen on; 127.0.0.1 is reached from this machine alone",
+  return {field<Options>("address", "IPv4 address to listen on; 127.0.0.1 can be reached only from this machine",
                          ONEBIT_PLACE(address)),
           between<Options>("port", "port to listen on; 0: a free one", 0, 65535, ONEBIT_PLACE(port)),
           field<Options>("title", "title of the page; not given: made from arms, model and data", ONEBIT_PLACE(title))};
@@ -74,7 +74,7 @@ int watch(const Options& options) {
 Command watch_command() {
   return make_command({.name = "watch",
                        .usage = "DIR|LOG.h5...",
-                       .doc = "serve the page of runs that are still going on to a browser on this machine",
+                       .doc = "serve the page of runs in progress to a browser on this machine",
                        .accepts = {.price = Accepts::Price::of_runs, .target = true},
                        .help = {.common = {"cluster", "title", "port", "address"},
                                 .examples = {"onebit watch grid", "onebit watch grid --cluster eth10 --port 8000"}}},

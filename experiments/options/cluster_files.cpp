@@ -204,7 +204,7 @@ const std::vector<Option<WorkloadFile>>& workload_options() {
       field<WorkloadFile>("tables.ids", "rows that a sample looks up in a table, on average", ONEBIT_PLACE(tables.ids)),
       field<WorkloadFile>("tables.bottom-share",
                           "share of the dense layers, by parameters and time, through which a sample passes before it "
-                          "meets its embeddings",
+                          "is combined with its embeddings",
                           ONEBIT_PLACE(tables.bottom_share))};
   return table;
 }

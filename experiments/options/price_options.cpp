@@ -57,11 +57,12 @@ std::vector<Option<PriceConfig>> pricing_options() {
       background_option(),
       list<PriceConfig>("cost-table", "cost model table: files of measured times, CSV or logs of nccl-tests, FILE,..",
                         "files", ONEBIT_PLACE(cost_model.table)),
-      choice<PriceConfig>("step.overlap",
-                          "exchange of dense gradients in buckets during the backward pass; cluster: as it says",
-                          ONEBIT_PLACE(step.overlap),
-                          std::map<std::string, Overlap>{
-                              {"cluster", Overlap::cluster}, {"none", Overlap::none}, {"buckets", Overlap::buckets}}),
+      choice<PriceConfig>(
+          "step.overlap",
+          "exchange of dense gradients in buckets during the backward pass; cluster: as set for the cluster",
+          ONEBIT_PLACE(step.overlap),
+          std::map<std::string, Overlap>{
+              {"cluster", Overlap::cluster}, {"none", Overlap::none}, {"buckets", Overlap::buckets}}),
       {"step.bucket", "bytes per bucket of gradients; 0: the cheapest, from 25 MB to all gradients after the pass",
        [](PriceConfig& config, const std::string& text) {
          config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
@@ -116,10 +117,10 @@ std::vector<Option<PriceConfig>> table_options() {
       choice<PriceConfig>("boundary.values", "type of the values that dct-mp sends", ONEBIT_PLACE(hybrid.value_bytes),
                           std::map<std::string, double>{{"fp32", 4}, {"fp16", 2}, {"int8", 1}}),
       field<PriceConfig>("step.model-ratio",
-                         "what if the exchanges of embedding tables sent this many times fewer bytes, at no cost",
+                         "assume that the exchanges of embedding tables send this many times fewer bytes, at no cost",
                          ONEBIT_PLACE(hybrid.model_ratio)),
       field<PriceConfig>("step.data-ratio",
-                         "what if the exchanges of the optimizer sent this many times fewer bytes, at no cost",
+                         "assume that the exchanges of the optimizer send this many times fewer bytes, at no cost",
                          ONEBIT_PLACE(hybrid.data_ratio))};
 }
 

@@ -6,8 +6,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the card. An option stands where it has one value: next to all runs, to the runs of an arm, or to one run.
-/// written_by: version and commit of this program.
+/// Returns the card. Each option is written at the level at which it has a single value: for all runs, for the runs of
+/// an arm, or for one run. written_by: version and commit of this program.
 Json to_json(const Card& card, const std::string& written_by);
 
 /// Returns the card as a page in Markdown. file: name of the JSON file that `onebit verify` repeats.

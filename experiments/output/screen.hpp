@@ -1,6 +1,6 @@
 #pragma once
-// What a terminal adds to the program's output: its width, and colour. A stream that is no terminal has neither, so
-// that files, pipes and JSON hold every column in plain text.
+// What a terminal adds to the program's output: its width, and colour. A stream that is not a terminal has neither, so
+// files, pipes and JSON hold every column in plain text.
 
 #include <ostream>
 #include <string>

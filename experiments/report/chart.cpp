@@ -95,7 +95,7 @@ long first_axis(const ArmFigures& arm) {
   return shown == arm.curves.end() ? 0 : shown - arm.curves.begin();
 }
 
-/// Returns a JSON text that can stand in a script element: no "</script" or "<!--" ends or changes it.
+/// Returns a JSON text that can be part of a script element: no "</script" or "<!--" ends or changes it.
 std::string inside_script(std::string json) {
   for (std::size_t at = json.find('<'); at != std::string::npos; at = json.find('<', at))
     json.replace(at, 1, "\\u003c");

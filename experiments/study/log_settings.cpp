@@ -43,7 +43,7 @@ void require_last_options(const sim::LogReader& log, const Settings& given) {
     if (!changes_options(event)) continue;
     const std::string allowed = allowed_in(event.text);
     if (allowed.empty()) {
-      throw ConfigError("the log does not tell which options were changed when the run was continued", log.path(),
+      throw ConfigError("the log does not say which options were changed when the run was continued", log.path(),
                         "give the options of the run");
     }
     for (const std::string& typed : split(allowed, ',')) {

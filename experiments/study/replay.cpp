@@ -41,10 +41,10 @@ void require_compact(const ReplayPlan& plan) {
   const optim::OptimizerConfig& optimizer = plan.config.optimizer;
   if (std::ranges::find(known, optimizer.name) == std::end(known)) {
     throw ConfigError("a compact trace cannot be replayed through this optimizer", optimizer.name,
-                      "its norms tell the variance of adam, lamb, onebit-adam and onebit-lamb");
+                      "its norms determine the variance of adam, lamb, onebit-adam and onebit-lamb");
   }
   const auto refuse = [](const std::string& option) {
-    throw ConfigError("a compact trace does not tell the effect of this option", option, "leave it out");
+    throw ConfigError("a compact trace does not show the effect of this option", option, "leave it out");
   };
   if (plan.penalty != 0) refuse("penalty");
   if (optim::parse_variance_floor(optimizer.variance_floor).value > 0) refuse("optimizer.variance-floor");

@@ -1,5 +1,5 @@
 #pragma once
-// What a sweep tells on stderr while it runs.
+// What a sweep prints on stderr while it runs.
 
 #include <string>
 

@@ -40,7 +40,7 @@ SweepOptions resumed(const SweepOptions& given) {
   const std::string asked = text_of(definition_of(given));
   if (given.extend || asked != text_of(SweepDefinition())) {
     throw ConfigError("--resume takes what to sweep from the folder", stored,
-                      "leave out --resume, or all options but those of the execution");
+                      "leave out --resume, or all options except those that say how to run the sweep");
   }
   SweepOptions options = sweep_options({"--config", stored});
   const Settings execution = execution_of(given.run);

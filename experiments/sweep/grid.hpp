@@ -29,7 +29,7 @@ struct GridCell {
 struct GridArm {
   std::string label;                ///< name and options of the arm; empty if the sweep has only one
   std::string optimizer;            ///< that of its runs
-  std::vector<GridCell> cells;      ///< in the order of their values, if these are numbers, else of the points
+  std::vector<GridCell> cells;      ///< in the order of their values if these are numbers, otherwise of the points
   std::optional<std::size_t> best;  ///< the cell with the lowest loss of those that are whole
 
   /// Whether every run is over.
@@ -49,8 +49,8 @@ struct SweepGrid {
   std::vector<std::string> values() const;
 };
 
-/// Arranges the points. The grid's option is `tuned` if it has several values, else the learning rate, else the last
-/// option that has.
+/// Arranges the points. The grid's option is `tuned` if it has several values, otherwise the learning rate if it does,
+/// otherwise the last option that does.
 SweepGrid grid_of(const std::vector<Point>& points, const std::vector<PointResult>& results,
                   const std::string& tuned = "");
 

@@ -22,7 +22,7 @@ struct SweepOptions : CommandInput {
   Index jobs = 0;                  ///< runs at a time; 0: as many as fit the cores
   Index retries = 1;               ///< restarts after a failure other than a divergence
   double time_limit = 0;           ///< seconds a run may take; 0: unlimited
-  std::string shard;               ///< 'i/n'; empty: Slurm's if set, else all points
+  std::string shard;               ///< 'i/n'; empty: Slurm's if set, otherwise all points
   bool extend = false, retry_failed = false;
   bool resume = false;  ///< whether the folder says what to sweep
   bool json = false, dry_run = false, progress = false;

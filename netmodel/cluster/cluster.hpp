@@ -101,8 +101,8 @@ struct Cluster {
   Selection all_reduce = Selection::nccl;
   /// Whether gradients are exchanged during the backward pass. False for the clusters of papers that measured without.
   bool overlaps = true;
-  bool pairwise_all_to_all = false;      ///< all-to-all in rounds with one partner each; else all at once (burst)
-  bool direct_all_gather = false;        ///< all-gather that sends every block directly to all; else around a ring
+  bool pairwise_all_to_all = false;      ///< all-to-all in rounds with one partner each; otherwise at once (burst)
+  bool direct_all_gather = false;        ///< all-gather that sends blocks directly to all; otherwise around a ring
   std::vector<NodeFactor> nic_shares{};  ///< nodes whose NIC has this share of the rate
   std::vector<NodeFactor> stragglers{};  ///< nodes whose computation takes this many times as long
   double jitter = 0;                     ///< standard deviation of a GPU's compute time, as a share of the mean

@@ -36,7 +36,8 @@ Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, 
 }
 
 /// Nodes whose rates and latencies were read off published times of nccl-tests (docs/measurements/collectives.csv, rows
-/// that set a preset), with eight GPUs or more, of which each, or each few, has a network link of its own.
+/// from which a preset takes a number), with eight GPUs or more, of which each, or each few, has a network link of its
+/// own.
 Cluster railed(const char* name, const char* doc, const LinkSpec& nic, Index gpus_per_nic, Index gpus_per_node,
                const char* gpu_link, const char* gpu) {
   Cluster cluster = single(name, doc, Source::fitted, nic);

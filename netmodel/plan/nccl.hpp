@@ -24,8 +24,8 @@ CallCosts call_costs(const Request& request, const Fabric& fabric);
 
 /// Returns the time that NCCL's tuner predicts for a ring, a tree or an NVLS algorithm from nominal rates: base latency
 /// + hops + bytes / bandwidth; between nodes, the latency of a ring's all-reduce with Simple counts 1.4 times. On two
-/// nodes with NVLink, the bandwidth of trees is that of the nodes' inside; PCIe is no faster path than the network's.
-/// Deviations from NCCL: as many channels as fill the links; no CollNet or PAT; no limits per channel.
+/// nodes with NVLink, the bandwidth of trees is that of the links inside the nodes; PCIe is not a faster path than the
+/// network. Deviations from NCCL: as many channels as fill the links; no CollNet or PAT; no limits per channel.
 Seconds nccl_time(const Request& request, const Fabric& fabric);
 
 /// Returns the protocol for which nccl_time() is the smallest; Simple for algorithms that are not NCCL's.

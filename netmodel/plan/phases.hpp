@@ -14,7 +14,7 @@ inline double as_double(Index value) {
   return static_cast<double>(value);
 }
 
-/// Returns the latency of one step: the network's if it leaves a node, else that of the GPUs' links.
+/// Returns the latency of one step: the network's if it leaves a node, otherwise that of the GPUs' links.
 Seconds hop(const Request& request, const Fabric& fabric, bool leaves_node);
 
 /// Returns the latency of one step of a phase with listed flows: the network's if one of them leaves a node.

@@ -42,7 +42,8 @@ class Tables {
 
   Priced forward() const {
     const double bytes = work_.boundary.forward;
-    if (work_.split == TableSplit::row_wise) {  // sums of payloads are no payloads, so those are not reduced on the way
+    // Sums of payloads are not payloads, so payloads are not reduced on the way.
+    if (work_.split == TableSplit::row_wise) {
       return even(work_.boundary.compresses() ? Collective::all_to_all : Collective::reduce_scatter,
                   gpus_ * batch_ * pooled_ * bytes);
     }

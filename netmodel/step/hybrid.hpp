@@ -2,9 +2,10 @@
 // A step of hybrid-parallel training: embedding tables are split over the GPUs, dense layers are data-parallel.
 //
 // Every GPU trains `batch` samples. It sends their indices to the GPUs that hold the rows. Those pool their part of the
-// tables for the samples of all GPUs, and send the sums back. The gradients of the sums take the same way in reverse,
-// and those of the dense layers are averaged as in step_model.hpp. Two exchanges overlap besides: the
-// pooled embeddings travel during the forward pass of the bottom layers, their gradients during its backward pass.
+// tables for the samples of all GPUs, and send the sums back. The gradients of the sums travel the same route in
+// reverse, and those of the dense layers are averaged as in step_model.hpp. Two more exchanges overlap with computing:
+// the pooled embeddings travel during the forward pass of the bottom layers, their gradients during the backward pass
+// of these layers.
 
 #include "netmodel/step/step_model.hpp"
 #include "netmodel/step/streams.hpp"

@@ -96,9 +96,9 @@ Workload recommender(const std::string& name, const std::string& data, const Dlr
       .bottom_share = static_cast<double>(shape.bottom_parameters()) / static_cast<double>(shape.parameters()),
       .rows = shape.rows};
   workload.doc = "DLRM, " + data + ": ";
-  workload.doc.append(std::to_string(workload.tables.count)).append(" tables of together ");
+  workload.doc.append(std::to_string(workload.tables.count)).append(" tables with ");
   workload.doc.append(number(static_cast<double>(workload.tables.total_rows()) / 1e6)).append(" M rows x ");
-  workload.doc.append(std::to_string(shape.width())).append(", split over the GPUs, and ");
+  workload.doc.append(std::to_string(shape.width())).append(" in all, split over the GPUs, and ");
   workload.doc.append(std::to_string(workload.parameters)).append(" dense parameters");
   return workload;
 }

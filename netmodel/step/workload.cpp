@@ -64,7 +64,7 @@ std::vector<BatchTimes> images(double per_second) {
   return {{"v100", 32, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
 }
 
-/// Returns the requested GPU if it was measured, else the last one of the list.
+/// Returns the requested GPU if it was measured, otherwise the last one of the list.
 template <class Rows>
 std::string measured_gpu(const Rows& rows, std::string_view wanted) {
   for (const auto& row : rows) {

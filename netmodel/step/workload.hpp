@@ -31,7 +31,7 @@ struct Workload {
   Source source = Source::estimated;
   Index parameters = 0;
   std::vector<BatchTimes> batches;        ///< times by GPU and batch; the last GPU's are scaled to those without times
-  std::vector<UpdateTime> updates;        ///< times by GPU, also for others of its generation; else estimated by bytes
+  std::vector<UpdateTime> updates;        ///< times by GPU, used for its whole generation; otherwise from bytes
   std::vector<TensorShape> tensors = {};  ///< the model's tensors, which add up to `parameters`; empty: not known
   /// Inputs of all layers for one sample in 2 bytes per element, which a step keeps even if it recomputes everything
   /// else; 0: not known.

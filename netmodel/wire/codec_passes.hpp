@@ -10,7 +10,7 @@ struct CodecPasses {
   double encode = 0;     ///< for each element that a worker encodes: read input and error, select, write the error
   double serve = 0;      ///< for each element of a server's chunk: add the workers' mean to the error, encode it again
   double decode = 0;     ///< for each element of the result
-  double scattered = 0;  ///< for each received byte, if the payload's elements lie at scattered places; else 0
+  double scattered = 0;  ///< for each received byte, if the payload's elements lie at scattered places; otherwise 0
   double released = 0;   ///< all bytes for each element in the code released with the method; 0: no figure is known
 
   friend bool operator==(const CodecPasses&, const CodecPasses&) = default;

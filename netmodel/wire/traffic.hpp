@@ -31,7 +31,7 @@ enum class Direction : std::uint8_t { up, down, both };
 
 enum class WireType : std::uint8_t { fp32, bits, packed };
 
-// Values of Traffic::tensor that are no tensors.
+// Values of Traffic::tensor that are not tensors.
 inline constexpr Index kFusedVector = -1;
 inline constexpr Index kActivations = -2;  ///< activations or their gradients, at a boundary between workers
 inline constexpr Index kRowNumbers = -3;   ///< numbers of table rows, sent to the workers that own the rows

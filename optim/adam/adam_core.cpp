@@ -19,7 +19,7 @@ bool float_positive(double value) {
   return std::isfinite(narrow) && narrow > 0;
 }
 
-/// Whether the value is in [0, 1), also when converted to the float that the kernels use.
+/// Whether the value is in [0, 1), even when converted to the float that the kernels use.
 bool below_one(double value) {
   return value >= 0 && static_cast<float>(value) < 1;
 }

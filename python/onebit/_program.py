@@ -65,7 +65,7 @@ def _in_package() -> str | None:
 
 
 def find() -> str:
-    """Returns the path of the program: $ONEBIT_PROGRAM, else the one in the package, else the one in PATH."""
+    """Returns the path of the program: $ONEBIT_PROGRAM, otherwise the one in the package, otherwise the one in PATH."""
     named = os.environ.get("ONEBIT_PROGRAM")
     if named:
         if not os.access(named, os.X_OK):

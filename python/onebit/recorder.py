@@ -9,7 +9,7 @@
 Each step is written immediately. A trace may be larger than memory, and an interrupted one holds all steps so far.
 
 CompactRecorder has the same arguments. It keeps no gradients, only norms and statistics of their signs: a few numbers
-per tensor and step, which tell when the variance may be frozen.
+per tensor and step, which show when the variance may be frozen.
 
 `onebit.torch.record` records the gradients of a torch module.
 """

@@ -92,7 +92,7 @@ struct DataFacts {
   Index holdout = 0;                         ///< examples in the held-out split; 0 if the requested share is 0
   std::string hash = {};                     ///< hash of all bytes read, 16 hex digits: not cryptographic
   std::vector<std::string> provenance = {};  ///< one line per file: path, size, and how it was used
-  std::string ceiling = {};                  ///< one line: how good a model can be, if that is known; else empty
+  std::string ceiling = {};                  ///< one line: how good a model can be, if that is known; otherwise empty
 };
 
 /// Labeled examples in two splits that have no example in common.
@@ -182,14 +182,14 @@ struct DataConfig {
   Index features = 0;               ///< synthetic, clicks*: number of features, 0: 32 or 13; libsvm: minimum of it
   ImageShape image = {};            ///< synthetic: shape of an example, if it is an image; replaces `features`
   Index classes = 10;               ///< synthetic: number of classes
-  Index examples = kUsualExamples;  ///< synthetic, clicks*: number of examples; criteo: at most for training, 0: all
+  Index examples = kUsualExamples;  ///< synthetic, clicks*: number of examples; criteo: limit for training, 0: all
   Index tables = 0;                 ///< clicks*: number of tables; 0: as many as `rows` lists, or 26
   std::string rows = "kaggle";      ///< clicks*: rows of the tables, see bag_tables
-  Index max_rows = 20000;           ///< clicks*: most rows of a table, if `rows` is kaggle; criteo: rows of every table
-  double zipf = 1.05;               ///< clicks: exponent of the law of ids
-  double drift = 0.0;               ///< clicks: share of the ranks that get other ids on each day
-  Index bag = 0;                    ///< clicks*: draws of ids for a bag, 0: 1 or 10; clicks-random: its maximum
-  bool fixed_bag = false;           ///< clicks-random: whether every bag has `bag` draws
+  Index max_rows = 20000;  ///< clicks*: limit of a table's rows, if `rows` is kaggle; criteo: rows of every table
+  double zipf = 1.05;      ///< clicks: exponent of the law of ids
+  double drift = 0.0;      ///< clicks: share of the ranks that get other ids on each day
+  Index bag = 0;           ///< clicks*: draws of ids for a bag, 0: 1 or 10; clicks-random: its maximum
+  bool fixed_bag = false;  ///< clicks-random: whether every bag has `bag` draws
 
   friend bool operator==(const DataConfig&, const DataConfig&) = default;
 };

@@ -38,14 +38,14 @@ std::unique_ptr<compress::Codec> codec_of(const BoundaryConfig& config) {
   const std::string where = "boundary.codec " + config.codec.name;
   if (traits.linear || traits.shared_max) {
     throw ConfigError("this codec needs all workers' vectors, and a boundary has one sender", where,
-                      "take a codec that encodes each vector alone, such as dct-mp, top-k or int4");
+                      "use a codec that encodes each vector separately, such as dct-mp, top-k or int4");
   }
   if (config.backward == "mask" && !traits.sparse) {
-    throw ConfigError("this codec sends every element, so that it gives no mask", where + ", boundary.backward mask",
-                      "take a sparse codec, or boundary.backward codec");
+    throw ConfigError("this codec sends every element, so it gives no mask", where + ", boundary.backward mask",
+                      "use a sparse codec, or boundary.backward codec");
   }
   if (config.codec.name == "random-k" && config.codec.scaled && config.backward == "mask") {
-    throw ConfigError("a mask would not scale the gradients as the values were",
+    throw ConfigError("with a mask, the gradients would not be scaled as the values were",
                       where + ", boundary.scaled, boundary.backward mask",
                       "boundary.scaled false, or boundary.backward codec");
   }

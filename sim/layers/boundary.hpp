@@ -16,8 +16,8 @@ struct SendingColumns {
   Index senders = 1;
   bool receivers_send = false;  ///< whether sender s is also the receiver with number s, and keeps what it would send
                                 ///< to itself; otherwise senders and receivers are different workers
-  /// Whether every worker gets all columns of all examples. All have the same numbers then, its sender too, and compute
-  /// the same gradients, so that nothing returns.
+  /// Whether every worker gets all columns of all examples. All workers, including the sender, then have the same
+  /// numbers and compute the same gradients, so nothing returns.
   bool to_all = false;
   std::vector<SendingColumn> columns = {};
 

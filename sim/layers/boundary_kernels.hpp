@@ -15,7 +15,7 @@ struct SendingColumn {
   Index start = 0;  ///< number of columns of all senders before this one
 };
 
-/// Where the elements of an activation [examples][columns] stand in the row of numbers that a worker receives,
+/// Where the elements of an activation [examples][columns] are in the row of numbers that a worker receives,
 /// [sender][example][its columns] or, by neuron, [sender][its columns][example].
 struct BoundaryPlaces {
   Index batch;  ///< examples of a worker

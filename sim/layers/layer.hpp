@@ -30,7 +30,7 @@ struct Pass {
   bool shared_weights() const { return weights.stride == 0; }
 };
 
-/// Whether what a pass finds counts for the step, as it does unless the pass only probes.
+/// Whether the results of a pass belong to the step: true for training passes, except those that only probe.
 inline bool collects(const Pass& pass) {
   return pass.training && !pass.freeze_running_stats;
 }

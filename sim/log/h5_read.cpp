@@ -11,7 +11,7 @@ namespace onebit::sim::h5 {
 namespace {
 
 constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // bytes; a larger attribute is damaged
-constexpr std::size_t most_numbers = 1024;                       // most numbers in an attribute
+constexpr std::size_t most_numbers = 1024;                       // largest number of values in an attribute
 
 // Deflate shrinks at most 1032-fold, so more values than this per byte of the file cannot be real.
 constexpr double max_inflation = 1100;

@@ -34,7 +34,7 @@ struct UnreadableColumn {
 class LogReader {
  public:
   /// Opens a log. Throws ConfigError if the file is missing, not HDF5, truncated, not a run log, incomplete, or of a
-  /// newer version. If damage is tolerated, a file that was truncated while its writer had it open is no error: the
+  /// newer version. If damage is tolerated, a file that was truncated while its writer had it open is not an error: the
   /// committed rows are those that are in the file.
   explicit LogReader(const std::string& path, Damage damage = Damage::refused);
   ~LogReader();

@@ -103,10 +103,9 @@ constexpr Column table[] = {
     since(3, row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
                  "share of the elements that the workers' sparse codec sent and that are not 0, averaged over workers, "
                  "at the steps of /workers; NaN for other codecs")),
-    since(4,
-          row("steps", "boundary_sent_share", &StepRow::boundary_sent_share, "1",
-              "share of the activations that are to cross that boundary.codec sends and that are not 0, at the steps "
-              "of /workers; NaN for codecs that are not sparse")),
+    since(4, row("steps", "boundary_sent_share", &StepRow::boundary_sent_share, "1",
+                 "of the activations that have to cross, the share that boundary.codec sends and that is not 0, at the "
+                 "steps of /workers; NaN for codecs that are not sparse")),
     since(4,
           row("steps", "boundary_forward_kept", &StepRow::boundary_forward_kept, "1",
               "squared l2 norm of the activations that arrived through boundary.codec, divided by that of those that "

@@ -51,7 +51,7 @@ struct LogHeader {
 
 enum class RunStatus { running, finished, stopped, diverged, failed };
 inline constexpr std::string_view run_status_names[] = {"running", "finished", "stopped", "diverged", "failed"};
-/// Returns the name of a status, as it stands in logs and tables.
+/// Returns the name of a status, as logs and tables show it.
 inline std::string name_of(RunStatus status) {
   return std::string(run_status_names[static_cast<std::size_t>(status)]);
 }

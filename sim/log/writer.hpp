@@ -52,8 +52,9 @@ class LogWriter {
   /// Number of rows appended so far, including those that a continued log already had.
   LogRows rows() const;
 
-  /// Commits, closes the file, reads it back, and then stores how the run ended. Throws IoError, also if the file does
-  /// not hold what was written; the log is then marked as damaged. Does nothing after a failure or an earlier close.
+  /// Commits, closes the file, reads it back, and then stores how the run ended. Throws IoError, including if the file
+  /// does not hold what was written; the log is then marked as damaged. Does nothing after a failure or an earlier
+  /// close.
   void close(RunStatus status);
 
  private:

@@ -28,15 +28,15 @@ void check_fields(const ModelConfig& config, const DataSource& data, Index width
   for (const BagTable& table : data.tables()) {
     if (table.slots == 1) continue;
     throw ConfigError("a field of this model has one row", "data " + data.name() + model,
-                      "take data whose bags have one row, e.g. --data clicks without --data.bag, or --model dlrm-nano");
+                      "use data whose bags have one row, e.g. --data clicks without --data.bag, or --model dlrm-nano");
   }
   if (parse_table_split(config.tables.split) != TableSplit::table) {
     throw ConfigError("the workers of this model own whole tables", "tables.split " + config.tables.split + model,
-                      "leave it out, or take --model dlrm-nano");
+                      "leave it out, or use --model dlrm-nano");
   }
-  require_shares(config.workers, std::ssize(data.tables()), "tables", "take fewer workers or data with more tables");
+  require_shares(config.workers, std::ssize(data.tables()), "tables", "use fewer workers or data with more tables");
   check_capacity(config.tables, elements_owned(TableSplit::table, config.workers, data.tables(), width), width,
-                 "take more workers");
+                 "use more workers");
 }
 
 /// The sums over all fields, as every worker gets them. Sets `tables` to the layer with the rows.

@@ -49,13 +49,13 @@ Embeddings make_embeddings(const device::Device& device, const ModelConfig& conf
   const auto tables = std::ssize(data.tables());
   if (split == TableSplit::column && config.tables.optimizer == "adagrad") {
     throw ConfigError("row-wise Adagrad needs whole rows", "tables.split column, tables.optimizer adagrad",
-                      "take --tables.split table or row, or --tables.optimizer sgd");
+                      "use --tables.split table or row, or --tables.optimizer sgd");
   }
   SendingColumns columns = senders_of(split, config.workers, tables, config.tables.width);
   check_capacity(
       config.tables, elements_owned(split, config.workers, data.tables(), config.tables.width), config.tables.width,
-      split == TableSplit::row ? "take more workers, or fewer rows (--data.max-rows)"
-                               : "take more workers, or --tables.split row, which divides every table evenly");
+      split == TableSplit::row ? "use more workers, or fewer rows (--data.max-rows)"
+                               : "use more workers, or --tables.split row, which divides every table evenly");
   const Index parts = split == TableSplit::row ? config.workers : 1;
   const EmbeddingBags::Shape shape{.tables = data.tables(),
                                    .width = config.tables.width,

@@ -35,7 +35,7 @@ void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<s
   if (block != config.cut) return;
   if (config.workers < 2) {
     throw ConfigError("a cut is between two groups of workers",
-                      "model.cut " + std::to_string(config.cut) + ", workers 1", "take at least 2 workers");
+                      "model.cut " + std::to_string(config.cut) + ", workers 1", "use at least 2 workers");
   }
   layers.push_back(
       std::make_unique<Boundary>(SendingColumns::one(layers.back()->outputs()), config.workers, config.boundary));

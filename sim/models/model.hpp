@@ -165,8 +165,8 @@ struct ModelConfig {
   std::string regulariser = "l2";   ///< logistic: l2 | nonconvex | none
   double lambda = 1e-4;             ///< logistic: factor of the regulariser
   bool bias = false;                ///< logistic: whether to add a feature that is always 1
-  std::vector<Index> bottom = {};   ///< dlrm: widths of the bottom layers but the last; empty: the model's default
-  std::vector<Index> top = {};  ///< dlrm, des-deepfm: widths of the top layers but the last; empty: the model's default
+  std::vector<Index> bottom = {};   ///< dlrm: widths of all bottom layers except the last; empty: the model's default
+  std::vector<Index> top = {};  ///< dlrm, des-deepfm: widths of all top layers except the last; empty: the model's own
   std::string interaction = "dot";  ///< dlrm: dot | cat
   TablesConfig tables = {};         ///< dlrm, des: how tables are divided and trained
   Index cut = 0;                    ///< mlp, transformers: layers or blocks before the boundary; 0: no boundary

@@ -214,7 +214,7 @@ std::unique_ptr<Model> make_model(const device::Device& device, const ModelConfi
   if (config.boundary.compresses() && config.cut == 0 && entry.input != Input::bags) {
     throw ConfigError("the model has no boundary between workers",
                       "boundary.codec " + config.boundary.codec.name + ", model " + config.name,
-                      "take a model with tables (dlrm-*, des-*), or cut an mlp or a transformer with --model.cut");
+                      "use a model with tables (dlrm-*, des-*), or cut an mlp or a transformer with --model.cut");
   }
   return entry.make(device.with_precision(config.precision), config, data);
 }

@@ -8,7 +8,7 @@ namespace onebit::sim {
 namespace {
 
 constexpr Index kPiece = Index{1} << 20;   ///< elements read at a time, because a vector may fill the memory
-constexpr Index kSample = Index{1} << 16;  ///< most coordinates in the sample of a tensor
+constexpr Index kSample = Index{1} << 16;  ///< largest sample of a tensor, in coordinates
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// The smallest of the values above 0, and a sample of them.

@@ -30,7 +30,7 @@ void refuse_owned(const RunConfig& config) {
   if (model_entry(model.name).input != Input::bags) return;
   if (config.optimizer.name.starts_with("cada") && !model_entry(model.name).whole_batch) {
     throw ConfigError("this optimizer compares gradients at old weights, and old tables are not kept",
-                      "optimizer " + config.optimizer.name + ", model " + model.name, "take another optimizer");
+                      "optimizer " + config.optimizer.name + ", model " + model.name, "use another optimizer");
   }
   if (config.probe.every > 0) {
     throw ConfigError("probes do not cover the tables that workers own", "probe.every, model " + model.name,
@@ -56,7 +56,7 @@ void refuse_exchanges(const RunConfig& config) {
                       "sgd, momentum-sgd, adam or lamb; --boundary.codec compresses what they exchange");
   }
   if (config.optimizer.clip > 0) {
-    throw ConfigError("clipping needs the norm of all gradients, of which a worker has a part",
+    throw ConfigError("clipping needs the norm of all gradients, but each worker has only a part of them",
                       "optimizer.clip" + model, "leave it out");
   }
 }

@@ -34,8 +34,8 @@ bool is_sound(const std::string& path, std::string& reason) {
   }
 }
 
-/// Throws IoError if the system cannot read all bytes of a file, or if HDF5 had no memory: such a failure is no damage,
-/// and may pass.
+/// Throws IoError if the system cannot read all bytes of a file, or if HDF5 had no memory: such a failure is not
+/// damage, and may pass.
 void require_damage(const std::string& path, const std::string& reason) {
   if (reason.find("memory allocation") != std::string::npos) throw IoError(reason);
   const Descriptor file(path, O_RDONLY);

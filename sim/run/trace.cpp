@@ -87,7 +87,7 @@ class CaseDraws final : public compress::RecordedDraws {
   Index steps() const override { return steps_; }
 
  private:
-  static constexpr Index kMost = Index{1} << 30;  ///< most elements of a dataset
+  static constexpr Index kMost = Index{1} << 30;  ///< largest number of elements in a dataset
   h5::Object group_;
   Index steps_;
 };

@@ -1,4 +1,4 @@
-// Launches that are recorded and replayed, also on a GPU, emulated or not, if there is one.
+// Launches that are recorded and replayed, on a GPU too, emulated or not, if there is one.
 #include <numeric>
 
 #include "device/base/error.hpp"

@@ -80,7 +80,7 @@ TEST_CASE("card: somebody else repeats the runs bit for bit, and comes to the sa
   const Carded carded;
   const Outcome same = carded.verify({"--threads", "2"});
   succeed(same);
-  CHECK_THAT(same.out, Contains("the judgements of all verdicts (1) are those of the card") &&
+  CHECK_THAT(same.out, Contains("all verdicts (1) have the same judgement as on the card") &&
                            Contains("gives the recorded numbers, bit for bit"));
   CHECK(entries(carded.folder) == std::set<std::string>{carded.folder / "card.json"});
 

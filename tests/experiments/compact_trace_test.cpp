@@ -1,4 +1,4 @@
-// Compact traces: norms instead of gradients, which tell when the variance may be frozen.
+// Compact traces: norms instead of gradients, which show when the variance may be frozen.
 
 #include <cmath>
 
@@ -99,8 +99,8 @@ TEST_CASE("compact trace: replay says what it can answer, and the signs") {
   CAPTURE(run.err);
   CHECK(run.status == 0);
   CHECK_THAT(run.out, StartsWith("replayed 60 steps, ") &&
-                          Contains("the trace holds norms only: the log tells when the variance may be frozen, but no "
-                                   "bytes, codec errors or parameters\n") &&
+                          Contains("the trace holds norms only: the log shows when the variance may be frozen, but "
+                                   "holds no bytes, codec errors or parameters\n") &&
                           Contains("% change from one step to the next; a sign codec leaves a relative error of 0."));
   const Outcome json = run_onebit(folder, joined(replay, {"--json"}));
   const double error = std::stod(json_value(json.out, "sign_error"));
@@ -148,9 +148,9 @@ TEST_CASE("compact trace: what it does not tell is refused") {
   };
   const Arguments log = {"--log", "log.h5"};
   refused(joined(log, {"--optimizer", "sgd"}), "a compact trace cannot be replayed through this optimizer (sgd)");
-  refused(joined(log, {"--optimizer", "adam", "--penalty", "0.1"}), "a compact trace does not tell the effect of this");
+  refused(joined(log, {"--optimizer", "adam", "--penalty", "0.1"}), "a compact trace does not show the effect of this");
   refused(joined(log, {"--optimizer", "onebit-adam", "--freeze", "fixed:9", "--optimizer.variance-floor", "1e-3"}),
-          "a compact trace does not tell the effect of this option (optimizer.variance-floor)");
+          "a compact trace does not show the effect of this option (optimizer.variance-floor)");
   refused({"--optimizer", "adam", "-o", "params.h5"}, "a compact trace has no parameters");
   refused({"--optimizer", "adam", "--reference", "all"}, "the trace has no cases");
 }

@@ -204,7 +204,7 @@ TEST_CASE("idle options: for every optimizer an option warns where it changes no
       if (!is_of_optimizer(option.name)) continue;
       CAPTURE(option.name);
       REQUIRE(kOther.contains(option.name));
-      const bool gathered = entry.name == "dgc" && option.name == "channel";  // its codec is, as it stands
+      const bool gathered = entry.name == "dgc" && option.name == "channel";  // its codec already is
       check_option(settings, *base, option.name, gathered ? "server" : kOther.at(option.name));
     }
   }

@@ -131,7 +131,7 @@ TEST_CASE("resume: a log does not tell which options a long command changed, but
   killed_at(folder, "checkpoint.named:1", kBare);
   const Arguments changed = joined(same, {"--steps", "60", "--resume.allow", "steps"});
   killed_at(folder, "checkpoint.named:1", checkpointing(changed));
-  check_refused(folder, kBare, "the log does not tell which options were changed when the run was continued (run.h5)");
+  check_refused(folder, kBare, "the log does not say which options were changed when the run was continued (run.h5)");
   CHECK(run_onebit(folder, checkpointing(changed)).status == 0);
 }
 

@@ -12,7 +12,7 @@ struct CadaOptions {
   double threshold = 1;
   int window = 10;
   int max_delay = 100;
-  bool snapshot_rule = true;  ///< rule 1; else rule 2
+  bool snapshot_rule = true;  ///< rule 1; otherwise rule 2
 };
 
 class Cada {

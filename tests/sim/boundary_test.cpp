@@ -265,7 +265,7 @@ TEST_CASE("codecs that do not fit a boundary are refused by name", "[sim][bounda
   config.backward = "mask";
   REQUIRE(refusal(config).empty());
   config.codec.scaled = true;
-  REQUIRE(refusal(config).starts_with("a mask would not scale the gradients as the values were"));
+  REQUIRE(refusal(config).starts_with("with a mask, the gradients would not be scaled as the values were"));
   config = boundary("int8", 1);
   config.forward = config.backward = "dense";
   REQUIRE(refusal(config).starts_with("nothing crosses through the codec"));

@@ -283,20 +283,20 @@ TEST_CASE("what DES cannot do is refused by name", "[sim][des]") {
   };
   ModelConfig config = field_model("des-fm", 6);
   CHECK(model(config, data) ==
-        "there are more workers than tables (workers 6, 5 tables); take fewer workers or data with more tables");
+        "there are more workers than tables (workers 6, 5 tables); use fewer workers or data with more tables");
   config.workers = 5;
   CHECK(model(config, data).empty());
   CHECK(model(config, FewClicks()) ==
-        "a field of this model has one row (data few-clicks, model des-fm); take data whose bags have one row, e.g. "
+        "a field of this model has one row (data few-clicks, model des-fm); use data whose bags have one row, e.g. "
         "--data clicks without --data.bag, or --model dlrm-nano");
   config.tables.split = "row";
   CHECK(model(config, data) ==
-        "the workers of this model own whole tables (tables.split row, model des-fm); leave it out, or take --model "
+        "the workers of this model own whole tables (tables.split row, model des-fm); leave it out, or use --model "
         "dlrm-nano");
   config.tables = {.width = 3, .split = "table", .capacity = 100};
   config.workers = 1;
   CHECK(model(config, data) ==
-        "worker 0 would own 864 bytes of tables (tables.split table, tables.capacity 100); take more workers");
+        "worker 0 would own 864 bytes of tables (tables.split table, tables.capacity 100); use more workers");
 }
 
 TEST_CASE("optimizers that change the exchange of gradients are refused for DES", "[sim][des]") {
@@ -319,8 +319,8 @@ TEST_CASE("optimizers that change the exchange of gradients are refused for DES"
   config.optimizer.name = "adam";
   config.optimizer.clip = 1;
   CHECK(said() ==
-        "clipping needs the norm of all gradients, of which a worker has a part (optimizer.clip, model des-lr); leave "
-        "it out");
+        "clipping needs the norm of all gradients, but each worker has only a part of them (optimizer.clip, model "
+        "des-lr); leave it out");
 }
 
 namespace {

@@ -249,6 +249,6 @@ TEST_CASE("hybrid: what covers shared weights only is refused", "[hybrid]") {
   config = mlp_config();
   config.model.boundary.codec.name = "dct-mp";
   CHECK_THROWS_WITH(VirtualCluster(config),
-                    "the model has no boundary between workers (boundary.codec dct-mp, model mlp); take a model with "
+                    "the model has no boundary between workers (boundary.codec dct-mp, model mlp); use a model with "
                     "tables (dlrm-*, des-*), or cut an mlp or a transformer with --model.cut");
 }

@@ -333,7 +333,7 @@ TEST_CASE("log: truncated at any length is an error") {
       for (std::size_t size = 0; size < content.size(); size += size < 100 ? 1 : content.size() / 100) {
         write_file(folder / "cut.h5", content.substr(0, size));
         if (complains(folder / "cut.h5")) continue;
-        std::fprintf(stderr, "%s cut to %zu of %zu is no error\n", name.c_str(), size, content.size());
+        std::fprintf(stderr, "%s cut to %zu of %zu is not an error\n", name.c_str(), size, content.size());
         _exit(1);
       }
     }

@@ -172,19 +172,19 @@ TEST_CASE("splits that are impossible are refused by name", "[sim][recommender]"
     return "";
   };
   ModelConfig config = few_clicks_model(4);
-  REQUIRE(refusal(config) ==
-          "there are more workers than tables (workers 4, 3 tables); take fewer workers, or --tables.split row or "
-          "column");
+  REQUIRE(
+      refusal(config) ==
+      "there are more workers than tables (workers 4, 3 tables); use fewer workers, or --tables.split row or column");
   config.tables.split = "column";
   REQUIRE(refusal(config).empty());
   config.workers = 5;
   REQUIRE(refusal(config) ==
-          "there are more workers than columns in a table (workers 5, 4 columns in a table); take fewer workers, or "
+          "there are more workers than columns in a table (workers 5, 4 columns in a table); use fewer workers, or "
           "--tables.split row");
   config.workers = 2;
   config.tables = {.width = 4, .split = "table", .capacity = 100};
   REQUIRE(refusal(config) ==
-          "worker 0 would own 144 bytes of tables (tables.split table, tables.capacity 100); take more workers, or "
+          "worker 0 would own 144 bytes of tables (tables.split table, tables.capacity 100); use more workers, or "
           "--tables.split row, which divides every table evenly");
   config.tables.capacity = 144;
   REQUIRE(refusal(config).empty());

@@ -41,9 +41,9 @@ struct TopK {
 /// reach it, exactly the k largest are sent instead; if fewer than k do, no others are sent, and the rest stays in the
 /// error. Zeros are never sent. Payload: SparsePayload, with the number counted.
 ///
-/// Deviation: the sample has at least n/k elements, so that it is expected to contain one of the k largest. The r
-/// largest elements of a vector are always sent (or all that are not 0), so the bound of top-k holds with r in place of
-/// k; it need not hold with k.
+/// Deviation: the sample has at least n/k elements, so it is expected to contain one of the k largest. The r largest
+/// elements of a vector are always sent (or all that are not 0), so the bound of top-k holds with r in place of k; it
+/// need not hold with k.
 struct TopKSampled {
   static constexpr bool kVariableSize = true;
   SentCount count;

@@ -66,8 +66,8 @@ class Report(NamedTuple):
 
 
 def find() -> str:
-    """Returns the path of the library: $ONEBIT_CODECS, else the one in the package, else the one that was installed with
-    the program."""
+    """Returns the path of the library: $ONEBIT_CODECS, otherwise the one in the package, otherwise the one that was
+    installed with the program."""
     named = os.environ.get("ONEBIT_CODECS")
     if named:
         if not os.path.isfile(named):

@@ -32,7 +32,7 @@ EmbeddingBags::EmbeddingBags(const device::Device& device, Shape shape, const Ta
   }
   if (rows_ > kMostElements / shape_.width) {
     throw ConfigError("the tables are too large", std::to_string(rows_) + " rows of " + std::to_string(shape_.width),
-                      "cap the rows (--data.max-rows) or take a smaller --model.embedding");
+                      "cap the rows (--data.max-rows) or use a smaller --model.embedding");
   }
   if (config_.optimizer != "sgd" && config_.optimizer != "adagrad") {
     throw ConfigError("unknown optimizer of the tables", "tables.optimizer " + config_.optimizer, "sgd or adagrad");
@@ -134,7 +134,8 @@ void EmbeddingBags::end_step(const StepEnd& end) {
 void EmbeddingBags::place_parts(Gradients& gradients, Index draws) {
   for (std::size_t p = 0; p < gradients.used; ++p) {
     Part& part = gradients.parts[p];
-    if (part.first_draw + part.batch > draws) throw Error("a batch has draws that the step has not", "EmbeddingBags");
+    if (part.first_draw + part.batch > draws)
+      throw Error("a batch has draws beyond those of the step", "EmbeddingBags");
     const Index first = part.first_worker * draws + part.first_draw;
     const auto copy = [&](auto& to, auto& from, Index columns) {
       if (from.size() == 0) return;

@@ -28,7 +28,7 @@ SendingColumns senders_of(TableSplit split, Index workers, Index tables, Index w
   const bool whole = split == TableSplit::table;
   require_shares(
       workers, whole ? tables : width, whole ? "tables" : "columns in a table",
-      whole ? "take fewer workers, or --tables.split row or column" : "take fewer workers, or --tables.split row");
+      whole ? "use fewer workers, or --tables.split row or column" : "use fewer workers, or --tables.split row");
   result.columns.resize(static_cast<std::size_t>(pooled));
   Index start = 0;
   for (Index worker = 0; worker < workers; ++worker) {
