@@ -51,17 +51,20 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   return names;
 }
 
-std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates, std::string_view prefix) {
   word = word.substr(0, 100);  // longer than any name: a word may be the text of a whole file
   const std::vector<std::string> sorted = nearest(word, candidates);
   if (sorted.empty()) return "";
-  if (distance(word, sorted.front()) <= std::max<std::size_t>(1, word.size() / 3)) {
-    return "did you mean " + sorted.front() + "?";
-  }
+  const auto listed = [&](auto first, auto last) {
+    std::vector<std::string> names;
+    for (; first != last; ++first) names.push_back(std::string(prefix).append(*first));
+    return join(names, ", ");
+  };
+  if (distance(word, sorted.front()) <= std::max<std::size_t>(1, word.size() / 3))
+    return "did you mean " + listed(sorted.begin(), sorted.begin() + 1) + "?";
   constexpr std::size_t shown = 12;
-  std::vector<std::string> listed(candidates.begin(), candidates.end());
-  if (listed.size() > shown) return "nearest: " + sorted[0] + ", " + sorted[1] + ", " + sorted[2];
-  return "one of " + join(listed, ", ");
+  if (candidates.size() > shown) return "nearest: " + listed(sorted.begin(), sorted.begin() + 3);
+  return "one of " + listed(candidates.begin(), candidates.end());
 }
 
 std::string shortest(double value) {

@@ -13,7 +13,8 @@ namespace onebit {
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// "did you mean A?" if a candidate is close, else "one of A, B, C", or "nearest: A, B, C" if there are more than 12.
-std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates,
+                       std::string_view prefix = "");
 
 /// A number in the shortest form that reads back as the same number.
 std::string shortest(double value);

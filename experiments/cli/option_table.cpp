@@ -175,8 +175,9 @@ std::string advice_on(const std::string& unknown, const Command& command) {
     names.push_back(option.name);
     if (option.alias.size() > 1) names.push_back(option.alias);
   }
-  const std::string close = suggestion(unknown, names);
-  const std::vector<std::string> fitting = related(unknown, options);
+  const std::string close = suggestion(unknown, names, "--");
+  std::vector<std::string> fitting = related(unknown, options);
+  for (std::string& option : fitting) option.insert(0, "--");
   const bool far = !close.starts_with("did you mean") && !fitting.empty();
   return (far ? "did you mean " + join(fitting, " or ") + "?" : close) + " ('onebit " + command.name +
          " --help-all' lists all)";

@@ -46,7 +46,7 @@ void check_folder_of(const std::string& path) {
   std::error_code error;  // of a folder that cannot be read: writing will say why
   if (folder.empty() || std::filesystem::is_directory(folder, error) || error == std::errc::permission_denied) return;
   const bool other = std::filesystem::exists(folder, error);
-  throw ConfigError(other ? "the output's folder is a file" : "no such folder", path,
+  throw ConfigError(other ? "the output's folder is a file" : "no such folder", folder.string(),
                     "make it, or name an output in another one");
 }
 

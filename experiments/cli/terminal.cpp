@@ -27,6 +27,13 @@ extern "C" void request_stop(int) {
   stop_flag.store(true);
 }
 
+/// Ctrl-C. Only functions that are safe in a signal handler may be called.
+extern "C" void request_stop_at_terminal(int) {
+  constexpr std::string_view text = "\r\x1b[Konebit: stopping; Ctrl-C once more ends the program at once\n";
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text.data(), text.size());
+  stop_flag.store(true);
+}
+
 constexpr std::size_t kBar = 10;     // characters
 constexpr std::size_t kHanging = 2;  // blanks before the second and further lines of a notice
 
@@ -94,8 +101,10 @@ void install_stop_handler() {
   struct sigaction action = {};
   action.sa_handler = request_stop;
   sigaction(SIGTERM, &action, nullptr);  // schedulers send it to every process of a job, and sweeps pass it on
+  if (isatty(STDERR_FILENO) == 1 && device::mpi_environment().rank == 0) action.sa_handler = request_stop_at_terminal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = request_stop;
   action.sa_flags = 0;
   if (device::mpi_environment().size > 1) sigaction(SIGUSR1, &action, nullptr);
 }

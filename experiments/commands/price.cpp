@@ -118,6 +118,8 @@ class Use {
     if ((sweeps || !config_.goal.empty() || !std::isnan(config_.shorter)) && config_.clusters.size() != 1) {
       throw ConfigError("a sweep or a schedule needs a single cluster", "price", "name it with --cluster NAME");
     }
+    if (sweeps) check_method("--sweep.bandwidth");
+    if (!config_.nodes.empty()) check_method("--sweep.nodes");
     check_output(config_.goal);
     if (calibrates) check_output(options_.out);
     if (sweeps && !options_.out.empty()) check_free(options_.out + "/speedup.csv");
@@ -133,6 +135,13 @@ class Use {
       if (std::find(others.begin(), others.end(), name) != others.end())
         refuse(name, "it cannot be combined with " + mode);
     }
+  }
+
+  /// The default optimizer is dense: it would be compared with itself.
+  void check_method(const std::string& mode) const {
+    if (options_.arguments.empty() && !has_option(options_.run.settings, "optimizer"))
+      throw ConfigError(mode + " compares a method with dense training", "price",
+                        "name the method, for example --optimizer onebit-adam");
   }
 
   void check_ranking() const {

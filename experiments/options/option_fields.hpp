@@ -192,6 +192,7 @@ Option<Config> list(const std::string& name, const std::string& help, const std:
   return holding<Config>(ValueKind::texts,
                          {name, help,
                           [name, items, place](Config& config, const std::string& text) {
+                            if (text.ends_with(',')) malformed(name, text, items + " separated by single commas");
                             place(config) = split(text, ',');
                             for (const std::string& item : place(config)) {
                               if (item.empty()) malformed(name, text, items + " separated by single commas");
@@ -205,6 +206,7 @@ template <class Config, class Place>
 Option<Config> integers(const std::string& name, const std::string& help, Place place) {
   return holding<Config>(ValueKind::integers, {name, help,
                                                [name, place](Config& config, const std::string& text) {
+                                                 if (text.ends_with(',')) malformed(name, text, "no comma at the end");
                                                  place(config).clear();
                                                  for (const std::string& item : split(text, ','))
                                                    place(config).push_back(parse_integer(name, item));

@@ -70,7 +70,7 @@ TEST_CASE("command line: values of a file come first, and those of a set give wa
 TEST_CASE("command line: bad values and unknown options are named with a hint") {
   CHECK_THROWS_WITH(parsed({"--count", "10"}), Contains("count 10") && Contains("from 1 to 9"));
   CHECK_THROWS_WITH(parsed({"--count", "ten"}), Contains("a whole number"));
-  CHECK_THROWS_WITH(parsed({"--names", "x"}), Contains("unknown option") && Contains("did you mean name?"));
+  CHECK_THROWS_WITH(parsed({"--names", "x"}), Contains("unknown option") && Contains("did you mean --name?"));
   const Folder folder;
   write_file(folder / "c.ini", "loud = perhaps\n");
   CHECK_THROWS_WITH(parsed({"--config", folder / "c.ini"}), Contains("c.ini: loud 'perhaps'"));
@@ -109,9 +109,9 @@ TEST_CASE("command line: a long name after one dash is refused, and never taken 
 
 TEST_CASE("command line: an unknown option is found by the words of its name") {
   CHECK_THROWS_WITH(parsed({"--learning-rate", "0.1"}), Contains("did you mean optimizer.lr?"));
-  CHECK_THROWS_WITH(parsed({"--batch-size", "8"}), Contains("did you mean batch?"));
-  CHECK_THROWS_WITH(parsed({"--num-workers", "8"}), Contains("did you mean workers?"));
-  CHECK_THROWS_WITH(parsed({"--max-steps", "8"}), Contains("did you mean steps?"));
+  CHECK_THROWS_WITH(parsed({"--batch-size", "8"}), Contains("did you mean --batch?"));
+  CHECK_THROWS_WITH(parsed({"--num-workers", "8"}), Contains("did you mean --workers?"));
+  CHECK_THROWS_WITH(parsed({"--max-steps", "8"}), Contains("did you mean --steps?"));
   CHECK_THROWS_WITH(parsed({"--cuda"}), Contains("nearest: "));  // one word of a help text says little
   CHECK_THROWS_WITH(parsed({"-x"}), Contains("-o and -h"));
   CHECK_THROWS_WITH(parsed({"--weight_decay", "8"}), Contains("did you mean optimizer.weight-decay?"));

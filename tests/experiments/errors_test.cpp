@@ -81,7 +81,7 @@ TEST_CASE("errors: no command at all shows the help, as an error") {
 
 TEST_CASE("errors: a misspelt option") {
   check_error(run_with({"--optimizer.weight", "0.1"}), {"--optimizer.weight", "optimizer.weight-decay"});
-  check_error(run_with({"--step", "9"}), {"--step", "did you mean steps?"});
+  check_error(run_with({"--step", "9"}), {"--step", "did you mean --steps?"});
   check_error(run_with({"--Workers", "9"}), {"--Workers", "workers"});
   check_error(run_with({"-x"}), {"x"});
 }
