@@ -56,18 +56,21 @@ void warn_of_edge(const RateGrid& grid, std::vector<std::string>& warnings) {
                      which + " that was tried; a better one may be beyond it");
 }
 
-/// A rate between two that lie this far apart can train much better than both.
-constexpr double kCoarse = 5;
-
-void warn_of_gaps(const RateGrid& grid, std::vector<std::string>& warnings) {
-  if (!grid.best || grid.rates.size() < 2 || !std::isfinite(grid.rates.back())) return;
+/// Returns by what factor the nearest rates differ from the best, at most; 1 where there are none.
+double gap_at_best(const RateGrid& grid) {
+  if (!grid.best || std::isnan(grid.rates.back())) return 1;
   const std::size_t best = *grid.best;
-  double gap = 1;
-  if (best > 0) gap = std::max(gap, grid.rates[best] / grid.rates[best - 1]);
-  if (best + 1 < grid.rates.size()) gap = std::max(gap, grid.rates[best + 1] / grid.rates[best]);
-  if (!(gap > kCoarse)) return;
-  warnings.push_back("the learning rates of " + grid.name + " next to its best, " + shortest(grid.rates[best]) +
-                     ", are up to " + shortest(std::round(gap)) + " times away; one between them may be better");
+  const double below = best > 0 ? grid.rates[best] / grid.rates[best - 1] : 1;
+  const double above = best + 1 < grid.rates.size() ? grid.rates[best + 1] / grid.rates[best] : 1;
+  return std::max(below, above);
+}
+
+void warn_of_gaps(const RateGrid& baseline, const RateGrid& other, std::vector<std::string>& warnings) {
+  constexpr double coarse = 5;
+  const double gap = std::max(gap_at_best(baseline), gap_at_best(other));
+  if (!(gap > coarse)) return;
+  warnings.push_back("the learning rates next to the best ones are up to " + shortest(std::round(gap)) +
+                     " times away; rates between them may be better");
 }
 
 }  // namespace
@@ -108,8 +111,7 @@ std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& o
   }
   warn_of_edge(baseline, warnings);
   warn_of_edge(other, warnings);
-  warn_of_gaps(baseline, warnings);
-  warn_of_gaps(other, warnings);
+  warn_of_gaps(baseline, other, warnings);
   return warnings;
 }
 

@@ -287,6 +287,11 @@ std::vector<std::string> cautions_of(const Report& report) {
         return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
       })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
+  for (const Verdict& verdict : comparison.verdicts) {
+    for (const std::string& line : warnings_on(verdict, comparison)) {
+      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+    }
+  }
   for (const SharedFinding& finding : report.findings) {
     if (finding.cause == analysis::Cause::ended_above_start) continue;  // all such arms are named above
     lines.push_back(line_on(report.shown, finding, report.arms));
@@ -325,6 +330,20 @@ std::string clusters_html(const Report& report) {
 }
 
 }  // namespace
+
+std::vector<std::string> warnings_on(const Verdict& verdict, const Comparison& comparison) {
+  const auto is_of_a_run = [&](const std::string& warning) {
+    return std::ranges::any_of(comparison.arms, [&](const ArmFigures& arm) {
+      return std::ranges::any_of(arm.unfinished_runs,
+                                 [&](const std::string& line) { return warning == arm.name + ": " + line; });
+    });
+  };
+  std::vector<std::string> lines;
+  for (const std::string& warning : verdict.warnings) {
+    if (!is_of_a_run(warning)) lines.push_back("Warning: " + warning + ".");
+  }
+  return lines;
+}
 
 std::string title_of(const Report& report) {
   const std::string model = option_values(report, "model"), data = option_values(report, "data");

@@ -36,23 +36,13 @@ std::string figures_html(const std::vector<Figure>& figures, const std::string& 
   return body;
 }
 
-/// Whether a verdict's warning repeats a line on an arm's run that did not finish.
-bool is_told_elsewhere(const std::string& warning, const analysis::Comparison& comparison) {
-  return std::ranges::any_of(comparison.arms, [&](const ArmFigures& arm) {
-    return std::ranges::any_of(arm.unfinished_runs,
-                               [&](const std::string& line) { return warning == arm.name + ": " + line; });
-  });
-}
-
 std::string verdicts_html(const analysis::Comparison& comparison) {
   std::string body;
   for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
     std::vector<std::string> lines;
     for (const analysis::Verdict& verdict : section.verdicts) {
       lines.push_back(verdict.sentence);
-      for (const std::string& warning : verdict.warnings) {
-        if (!is_told_elsewhere(warning, comparison)) lines.push_back("Warning: " + warning);
-      }
+      for (const std::string& line : warnings_on(verdict, comparison)) lines.push_back(line);
     }
     body += html::heading(3, section.heading.empty() ? "Verdicts" : "Verdicts " + section.heading) +
             html::paragraph(section.rule + ".") + html::list(lines);

@@ -142,7 +142,8 @@ struct Written {
   std::vector<sim::ProbeRow> probes = {};
   std::string optimizer = "onebit-adam";
   Index masked = 7;
-  double error_norm = 1;  ///< norm of the workers' errors
+  double error_norm = 1;               ///< norm of the workers' errors
+  std::vector<double> evaluated = {};  ///< losses of evaluations at steps 0, 1, ...
   std::function<double(Index step)> loss = [](Index step) { return step <= 100 ? static_cast<double>(step) : 300.0; };
 };
 
@@ -163,6 +164,9 @@ std::vector<Finding> findings_of(const Written& what) {
       if (step > what.freeze) row.worker_codec_error = what.codec_error;
       row.worker_error_norm = what.error_norm;
       log.append(row);
+    }
+    for (std::size_t i = 0; i < what.evaluated.size(); ++i) {
+      log.append(sim::EvaluationRow{.step = static_cast<Index>(i), .samples = 1, .loss = what.evaluated[i]});
     }
     for (const sim::ProbeRow& probe : what.probes) log.append(probe);
     log.append(sim::Event{what.freeze, "freeze", "variance frozen"});
@@ -233,6 +237,14 @@ TEST_CASE("a loss has risen from a tenth of what it was on, whatever its sign") 
   CHECK_FALSE(rises(10, 10.99));
   CHECK(rises(-10, -8.99));
   CHECK_FALSE(rises(-10, -9.01));
+}
+
+TEST_CASE("a run that ended above the loss of its start is a problem, one that ended at it is not") {
+  const Finding rose = finding(findings_of({.evaluated = {2, 1, 2.5}}), Cause::ended_above_start);
+  CHECK(rose.severity == Severity::problem);
+  CHECK(rose.text == "the evaluated loss ended at 2.5, above the 2 of step 0");
+  CHECK_FALSE(has(findings_of({.evaluated = {2, 3, 2}}), Cause::ended_above_start));
+  CHECK_FALSE(has(findings_of({}), Cause::ended_above_start));
 }
 
 TEST_CASE("more than half of the coordinates masked is too many") {

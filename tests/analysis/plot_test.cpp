@@ -174,6 +174,15 @@ TEST_CASE("a text that looks like commands is a text") {
   CHECK_FALSE(std::filesystem::exists(folder / "seen"));
 }
 
+TEST_CASE("a logarithmic axis that spans less than two powers of ten ends with its curves and has labels between") {
+  ONEBIT_SKIP_UNLESS(has_gnuplot(), "gnuplot", "not installed");
+  Plot logarithmic{.title = "t", .x_label = "x", .y_label = "y", .log_x = true, .curves = {}};
+  logarithmic.curves.push_back({.label = "c", .x = {3e5, 1e6, 3e6}, .y = {1, 2, 3}});
+  const std::string near = inline_svg(logarithmic, "p-");
+  for (const std::string tick : {"500k", "1M", "2M"}) CHECK(near.find(">" + tick + "<") != std::string::npos);
+  for (const std::string tick : {"100k", "5M", "10M"}) CHECK(near.find(">" + tick + "<") == std::string::npos);
+}
+
 TEST_CASE("pictures in one page have names of their own") {
   ONEBIT_SKIP_UNLESS(has_gnuplot(), "gnuplot", "not installed");
   const Plot plot{.title = "t", .x_label = "x", .y_label = "y", .curves = {{"a", {1, 2}, {3, 4}, 0, {0.5, 0.25}}}};

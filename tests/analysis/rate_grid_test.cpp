@@ -79,3 +79,18 @@ TEST_CASE("rate grid: warnings") {
             "0.125 is the best learning rate of a and the smallest that was tried; a better one may be beyond it",
             "0.25 is the best learning rate of b and the largest that was tried; a better one may be beyond it"});
 }
+
+TEST_CASE("rate grid: rates that are more than 5 times away from the best are too far apart to find it") {
+  const auto with_rates = [](const std::vector<double>& rates) {
+    RateGrid result = grid("a", rates.size(), 1);
+    result.rates = rates;
+    return result;
+  };
+  const RateGrid fine = with_rates({1, 5, 25}), coarse = with_rates({1, 5, 35});
+  CHECK(warnings_of(fine, fine).empty());
+  const std::vector<std::string> far = {
+      "the learning rates next to the best ones are up to 7 times away; rates between them may be better"};
+  CHECK(warnings_of(fine, coarse) == far);
+  CHECK(warnings_of(coarse, fine) == far);
+  CHECK(warnings_of(with_rates({1, 5, 25, 1000}), fine).size() == 1);  // only that the numbers of rates differ
+}

@@ -105,5 +105,6 @@ TEST_CASE("references: a baseline that was named is that of all, and it is said 
   CHECK(references.of == Places{std::nullopt, 0, 0});
   CHECK(references.notes ==
         std::vector<std::string>{"the baseline adam-0.1 is not at the best of its learning rates: adam-0.2 is"});
+  CHECK(of(arms, "adam").of == Places{1, std::nullopt, 1});  // a grid's name means its best rate
   CHECK_THROWS_WITH(of(arms, "adm-0.1"), Contains("no arm of this name") && Contains("did you mean adam-0.1?"));
 }

@@ -166,6 +166,38 @@ pid_t find_rank(const Folder& folder, int rank) {
   return 0;
 }
 
+const Arguments kClicks = {"--data",        "clicks", "--data.examples", "400",
+                           "--data.tables", "12",     "--data.max-rows", "50"};
+
+/// Trains each model in one process and in two and three ranks, and compares logs and checkpoints.
+void check_ranks_of(const std::vector<Arguments>& models) {
+  const std::string python = find_python("h5py");
+  const Arguments problem = {
+      "--workers",          "10", "--batch", "4", "--steps", "6", "--threads", "1", "--eval.every", "3",
+      "--checkpoint.every", "6"};
+  for (const Arguments& model : models) {
+    const Folder folder;
+    const auto run = [&](const std::string& name) {
+      return joined(joined(joined({"run"}, problem), model), {"-o", name + ".h5"});
+    };
+    const Outcome one = run_onebit(folder, run("one"));
+    CAPTURE(model, one.err);
+    REQUIRE(one.status == 0);
+    for (const Index ranks : {2, 3}) {
+      const std::string name = std::to_string(ranks);
+      const Outcome several = run_in(folder, mpirun(ranks, run(name)));
+      CAPTURE(ranks, several.out, several.err);
+      REQUIRE(several.status == 0);
+      check_same_logs(folder / "one.h5", folder / (name + ".h5"));
+      if (python.empty()) continue;
+      const Outcome same =
+          run_in(folder, {python, "-c", kCompareCheckpoints, "2", "one.h5.checkpoint-6", name + ".h5.checkpoint-6"});
+      CAPTURE(same.out, same.err);
+      CHECK(same.status == 0);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("mpi: the same log and weights in one, two and four ranks as in one process", "[once]") {
@@ -194,45 +226,23 @@ TEST_CASE("mpi: the same log and weights in one, two and four ranks as in one pr
   }
 }
 
-TEST_CASE("mpi: models whose tables are split have the same bits in two and three ranks as in one process") {
+TEST_CASE("mpi: models whose tables are split have the same bits in two and three ranks as in one process", "[once]") {
   ONEBIT_NEEDS_MPI();
-  const std::string python = find_python("h5py");
-  const Arguments clicks = {"--data",        "clicks", "--data.examples", "400",
-                            "--data.tables", "12",     "--data.max-rows", "50"};
-  const Arguments dlrm = joined(clicks, {"--model", "dlrm-nano", "--boundary.codec", "dct-mp", "--boundary.k", "0.3"});
-  const std::vector<Arguments> models = {
-      joined(dlrm, {"--tables.split", "table", "--boundary.renew", "3", "--optimizer", "sgd"}),
-      joined(dlrm, {"--tables.split", "row", "--tables.optimizer", "adagrad", "--optimizer", "onebit-adam", "--freeze",
-                    "fixed:3"}),
-      joined(dlrm, {"--tables.split", "column", "--boundary.scope", "neuron", "--optimizer", "momentum-sgd"}),
-      joined(clicks, {"--model", "des-deepfm", "--model.hidden", "8", "--optimizer", "adam"}),
-      joined(clicks, {"--model", "des-fm", "--boundary.codec", "int8", "--optimizer", "sgd"}),
-      {"--data", "synthetic", "--model", "mlp", "--model.layers", "32,8,10", "--model.cut", "1", "--boundary.codec",
-       "int8", "--optimizer", "sgd"}};
-  const Arguments problem = {
-      "--workers",          "10", "--batch", "4", "--steps", "6", "--threads", "1", "--eval.every", "3",
-      "--checkpoint.every", "6"};
-  for (const Arguments& model : models) {
-    const Folder folder;
-    const auto run = [&](const std::string& name) {
-      return joined(joined(joined({"run"}, problem), model), {"-o", name + ".h5"});
-    };
-    const Outcome one = run_onebit(folder, run("one"));
-    CAPTURE(model, one.err);
-    REQUIRE(one.status == 0);
-    for (const Index ranks : {2, 3}) {
-      const std::string name = std::to_string(ranks);
-      const Outcome several = run_in(folder, mpirun(ranks, run(name)));
-      CAPTURE(ranks, several.out, several.err);
-      REQUIRE(several.status == 0);
-      check_same_logs(folder / "one.h5", folder / (name + ".h5"));
-      if (python.empty()) continue;
-      const Outcome same =
-          run_in(folder, {python, "-c", kCompareCheckpoints, "2", "one.h5.checkpoint-6", name + ".h5.checkpoint-6"});
-      CAPTURE(same.out, same.err);
-      CHECK(same.status == 0);
-    }
-  }
+  const Arguments dlrm = joined(kClicks, {"--model", "dlrm-nano", "--boundary.codec", "dct-mp", "--boundary.k", "0.3"});
+  check_ranks_of({joined(dlrm, {"--tables.split", "table", "--boundary.renew", "3", "--optimizer", "sgd"}),
+                  joined(dlrm, {"--tables.split", "row", "--tables.optimizer", "adagrad", "--optimizer", "onebit-adam",
+                                "--freeze", "fixed:3"}),
+                  joined(kClicks, {"--model", "des-deepfm", "--model.hidden", "8", "--optimizer", "adam"})});
+}
+
+TEST_CASE("mpi: models that are cut have the same bits in two and three ranks as in one process") {
+  ONEBIT_NEEDS_MPI();
+  check_ranks_of(
+      {joined(kClicks, {"--model", "dlrm-nano", "--boundary.codec", "dct-mp", "--boundary.k", "0.3", "--tables.split",
+                        "column", "--boundary.scope", "neuron", "--optimizer", "momentum-sgd"}),
+       joined(kClicks, {"--model", "des-fm", "--boundary.codec", "int8", "--optimizer", "sgd"}),
+       {"--data", "synthetic", "--model", "mlp", "--model.layers", "32,8,10", "--model.cut", "1", "--boundary.codec",
+        "int8", "--optimizer", "sgd"}});
 }
 
 TEST_CASE("mpi: a rank holds its workers and receives what the exchanges must move") {
