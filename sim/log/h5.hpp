@@ -157,6 +157,9 @@ Index elements_of_row(const Object& dataset);
 /// Number of leading rows, at most `rows`, that are stored within the first `file_bytes` bytes of the file.
 /// HDF5 reads other rows as zeros if the file is opened with swmr.
 Index stored_rows(const Object& dataset, Index rows, Index file_bytes);
+/// Throws IoError if some of the first `rows` rows of a chunked dataset are not stored anywhere: its index has lost a
+/// chunk, and HDF5 reads these rows as zeros.
+void require_stored(const Object& dataset, Index rows);
 /// Writes the whole dataset.
 void write(const Object& dataset, hid_t memory_type, const void* data);
 /// Extends the dataset from `written` rows by `rows` and writes them.

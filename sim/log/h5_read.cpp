@@ -114,6 +114,18 @@ Index stored_rows(const Object& dataset, Index rows, Index file_bytes) {
   return rows;
 }
 
+void require_stored(const Object& dataset, Index rows) {
+  const Id creation(check(H5Dget_create_plist(dataset.id.get()), dataset.where), H5Pclose);
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
+  std::vector<hsize_t> chunk(extents(dataset).size());
+  check(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), dataset.where);
+  const hsize_t needed = (static_cast<hsize_t>(rows) + chunk[0] - 1) / chunk[0];
+  hsize_t stored = 0;
+  check(H5Dget_num_chunks(dataset.id.get(), H5S_ALL, &stored), dataset.where);
+  if (stored < needed)
+    fail(dataset.where, std::to_string(needed - stored) + " of " + std::to_string(needed) + " parts are missing");
+}
+
 void check_plausible(const Object& dataset, double bytes) {
   std::error_code error;
   const auto file_bytes = static_cast<double>(std::filesystem::file_size(dataset.where.file, error));

@@ -195,6 +195,7 @@ struct LogReader::File {
     const std::size_t bytes = H5Tget_size(type.get());
     const Extent extent = plausible(dataset, bytes, static_cast<Index>(rows));
     if (extent.rows != static_cast<Index>(rows)) h5::fail(dataset.where, "rows are missing");
+    h5::require_stored(dataset, extent.rows);
     values.resize(rows * static_cast<std::size_t>(extent.width) * bytes / sizeof(values[0]));
     h5::read_rows(dataset, type.get(), values, extent.rows);
     return extent.width;
@@ -314,6 +315,7 @@ std::vector<double> LogReader::column(const std::string& name) const {
   const h5::Object dataset = file_->open_column(name);
   const Index rows = file_->rows_of(name.substr(0, name.find('/')));
   const auto extent = file_->plausible(dataset, sizeof(double), rows);
+  h5::require_stored(dataset, extent.rows);
   std::vector<double> values(static_cast<std::size_t>(extent.rows * extent.width));
   h5::read_rows(dataset, H5T_NATIVE_DOUBLE, values, extent.rows);
   return values;

@@ -364,6 +364,31 @@ TEST_CASE("log: flipped bytes never crash the reader") {
   CHECK(child.wait() == 0);
 }
 
+TEST_CASE("log: a part of a column that its index has lost is an error, not zeros") {
+  const Folder folder;
+  const std::string path = folder / "run.h5";
+  write_closed(path);
+  edit(path, [](hid_t file) {  // four parts of 16 rows, of which only the first is stored
+    H5Ldelete(file, "steps/loss", H5P_DEFAULT);
+    const hsize_t none = 0, most = H5S_UNLIMITED, rows = 60, part = 16;
+    const h5::Id space(H5Screate_simple(1, &none, &most), H5Sclose), in_parts(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    REQUIRE(H5Pset_chunk(in_parts.get(), 1, &part) >= 0);
+    const h5::Id loss(
+        H5Dcreate2(file, "steps/loss", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, in_parts.get(), H5P_DEFAULT),
+        H5Dclose);
+    REQUIRE(H5Dset_extent(loss.get(), &part) >= 0);
+    const std::vector<double> ones(16, 1.0);
+    REQUIRE(H5Dwrite(loss.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, ones.data()) >= 0);
+    REQUIRE(H5Dset_extent(loss.get(), &rows) >= 0);
+  });
+  CHECK_THROWS_WITH(LogReader(path).steps(), Contains("3 of 4 parts are missing") && Contains("/steps/loss"));
+  CHECK_THROWS_WITH(LogReader(path).column("steps/loss"), Contains("3 of 4 parts are missing"));
+  const LogReader tolerant(path, Damage::tolerated);
+  tolerant.read_all();
+  REQUIRE(tolerant.unreadable_columns().size() == 1);
+  CHECK(tolerant.unreadable_columns()[0].name == "steps/loss");
+}
+
 TEST_CASE("log: counts, names and versions are not trusted") {
   const Folder folder;
   const std::string path = folder / "run.h5";
