@@ -121,7 +121,8 @@ void require_stored(const Object& dataset, Index rows) {
   check(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), dataset.where);
   const hsize_t needed = (static_cast<hsize_t>(rows) + chunk[0] - 1) / chunk[0];
   hsize_t stored = 0;
-  check(H5Dget_num_chunks(dataset.id.get(), H5S_ALL, &stored), dataset.where);
+  const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);  // this HDF5 refuses H5S_ALL
+  check(H5Dget_num_chunks(dataset.id.get(), space.get(), &stored), dataset.where);
   if (stored < needed)
     fail(dataset.where, std::to_string(needed - stored) + " of " + std::to_string(needed) + " parts are missing");
 }
