@@ -216,7 +216,7 @@ void check_freeze(const Facts& facts, Found& found) {
   const bool drifted = drift > kDrifted;
   if (!few && !drifted) return;
   std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
-  if (few) text += "; with its beta2 it averages over about " + std::to_string(std::llround(memory));
+  if (few) text += "; with its beta2 it averages over about " + std::to_string(std::llround(memory)) + " steps";
   if (drifted) {
     text += "; by " + at_step(drift_step) + " an unfrozen variance would give rates that differ by a factor of " +
             text_of(std::exp(drift)) + " in the geometric mean";

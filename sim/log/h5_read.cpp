@@ -116,7 +116,7 @@ Index stored_rows(const Object& dataset, Index rows, Index file_bytes) {
 
 void require_stored(const Object& dataset, Index rows) {
   const Id creation(check(H5Dget_create_plist(dataset.id.get()), dataset.where), H5Pclose);
-  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED || elements_of_row(dataset) == 0) return;
   std::vector<hsize_t> chunk(extents(dataset).size());
   check(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), dataset.where);
   const hsize_t needed = (static_cast<hsize_t>(rows) + chunk[0] - 1) / chunk[0];
