@@ -342,7 +342,7 @@ def gnuplot(path, settings, series):
 
 
 def draw_costs(cells, path):
-    """Plots in how many cells of 1-bit Adam some seed costs more than the margin, over the freeze step."""
+    """Plots in how many cells of 1-bit Adam some seed's cost exceeds the margin, over the freeze step."""
     adam = [cell for cell in cells if not cell.task.is_lamb]
     series = []
     for arm, title, colour in (("compressed", "one bit", "#d55e00"), ("frozen", "32 bits", "#0072b2"),

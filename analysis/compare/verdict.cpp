@@ -105,12 +105,12 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
   return text;
 }
 
-/// Says which arm did not train: "b did not train: it ended at a loss of 17473, above the 2.72 of its start (...)".
+/// Says which arm did not train: "b did not train: it ended at a loss of 17473, above its starting loss of 2.72 (...)".
 std::string failure(const Arm& baseline, const Arm& arm) {
   const Arm& failed = start_and_end(arm).rose() ? arm : baseline;
   const StartAndEnd losses = start_and_end(failed);
-  return failed.name + " did not train: it ended at a loss of " + figure(losses.end, 3) + ", above the " +
-         figure(losses.start, 3) + " of its start (means over " + std::to_string(losses.runs) +
+  return failed.name + " did not train: it ended at a loss of " + figure(losses.end, 3) +
+         ", above its starting loss of " + figure(losses.start, 3) + " (means over " + std::to_string(losses.runs) +
          (losses.runs == 1 ? " seed)" : " seeds)");
 }
 

@@ -30,13 +30,13 @@ inline constexpr double verdict_power = 0.8;
 
 /// Judgement of an arm against the baseline, by final loss: lower is better.
 enum class Judgement {
-  not_resolved,             ///< the interval contains 0 and extends beyond the margin: the seeds do not decide
+  not_resolved,             ///< the interval contains 0 and extends beyond the margin: the seeds do not settle it
   equivalent,               ///< the interval contains 0 and lies within the margin
   better,                   ///< the interval lies below 0
   worse,                    ///< the interval lies above 0
   too_few_seeds,            ///< fewer than two pairs
   not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
-  /// One arm ended above the loss of its start, the other did not, and the interval contains 0. Losses that blew up
+  /// One arm ended above its starting loss, the other did not, and the interval contains 0. Losses that blew up
   /// vary by orders of magnitude over the seeds, so that no number of seeds would say more.
   not_comparable_untrained,
   undefined,  ///< the baseline has a final loss of 0, so there is no relative difference

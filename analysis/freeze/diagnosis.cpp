@@ -236,7 +236,7 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
-/// A run that ended above the loss of its start has learned nothing, whatever its other figures say.
+/// A run that ended above its starting loss has learned nothing, whatever its other figures say.
 void check_rise(const Facts& facts, Found& found) {
   const std::vector<sim::EvaluationRow> rows = facts.log.evaluations();
   if (facts.log.status() != sim::RunStatus::finished || rows.empty()) return;

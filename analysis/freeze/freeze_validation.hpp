@@ -55,7 +55,7 @@ enum class FreezeVerdict {
   safe,            ///< every seed and the interval lie within the margin
   safe_but_worse,  ///< safe, but the interval lies above 0
   costs,           ///< a seed diverged or lies beyond the margin: more seeds cannot make it safe
-  unclear  ///< no seed lies beyond the margin, but the interval does (more seeds would decide) or a seed's cost is
+  unclear  ///< no seed lies beyond the margin, but the interval does (more seeds would settle it) or a seed's cost is
            ///< unknown
 };
 
@@ -67,7 +67,7 @@ struct FreezeCost {
   Interval interval;  ///< interval of the mean; NaN where a value is not finite
   double p = 0;       ///< sign_flip_p, for this one comparison
   FreezeVerdict verdict = FreezeVerdict::unclear;
-  Index more_seeds = 0;  ///< for unclear: about how many more seeds would decide; 0: more seeds would not help
+  Index more_seeds = 0;  ///< for unclear: about how many more seeds would settle it; 0: more seeds would not help
   std::string reason;    ///< reason for the verdicts costs and unclear
 };
 

@@ -25,7 +25,7 @@ double number_of(const sim::LogHeader& header, const std::string& option, std::o
   const double value = number_in(*text);
   if (std::isnan(value)) {
     throw ConfigError("an option in the log is not a number", option + " " + *text,
-                      "the log may be damaged, or of another version: see 'onebit inspect'");
+                      "the log may be damaged, or written by another version: see 'onebit inspect'");
   }
   return value;
 }

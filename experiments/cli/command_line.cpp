@@ -243,7 +243,8 @@ class Parser {
     }
   }
 
-  /// Drops the own options that come from files, the first `of_files` ones, if the command line replaces their set.
+  /// Drops the command's own options that come from files, the first `of_files` ones, if the command line replaces
+  /// their set.
   void drop_replaced(std::size_t of_files) {
     std::set<std::string> replaced;
     for (std::size_t i = of_files; i < result_.own.size(); ++i) replaced.insert(set_of(result_.own[i].first));

@@ -223,7 +223,7 @@ Json price_and_print(const Options& options, const PriceConfig& config, const Jo
 /// node's network link".
 std::string shortening_text(double share, std::optional<netmodel::BytesPerSecond> rate, const std::string& links) {
   const std::string shorter = percent_text(share) + " shorter than dense Adam's at ";
-  if (!rate) return "a step is " + shorter + "no rate of " + links;
+  if (!rate) return "at no rate of " + links + " is a step " + percent_text(share) + " shorter than dense Adam's";
   if (*rate >= 0.999 * analysis::kFastestTried)
     return "a step is at least " + shorter + rate_text(*rate) + ", the highest effective rate tried of " + links;
   return "a step is " + shorter + rate_text(*rate) + ", the highest such effective rate of " + links;
@@ -233,7 +233,8 @@ std::string shortening_text(double share, std::optional<netmodel::BytesPerSecond
 /// there.
 int find_rate(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
   if (analysis::is_dense_adam(job))
-    throw ConfigError("--sweep.shorter compares with dense Adam", "optimizer adam", "compress something");
+    throw ConfigError("--sweep.shorter compares with dense Adam", "optimizer adam",
+                      "name an optimizer or a codec that compresses");
   const auto rate = analysis::rate_if_shorter(job, cluster, config.cost_model, config.shorter);
   if (!options.json) {
     const std::string links = links_text(cluster, netmodel::Fabric(cluster, job.workers).width());

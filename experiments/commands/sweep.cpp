@@ -150,7 +150,7 @@ int sweep_status(const std::vector<PointResult>& results, bool complete, const S
   return kExitFailed;
 }
 
-/// Returns what needs the folder of a sweep that has begun; empty: nothing does.
+/// Returns the option that needs the folder of a sweep that has begun; empty if there is none.
 std::string needs_folder(const SweepOptions& options) {
   if (options.extend) return "--extend";
   if (options.retry_failed) return "--retry-failed";

@@ -14,7 +14,7 @@ namespace onebit::experiments {
 namespace {
 
 /// Throws ConfigError for an option that says which runs to train, because the card does. The default preset of the
-/// command has such options, too, so the words of the command line decide.
+/// command has such options, too, so the words of the command line are checked.
 void check_options(const StudyInput& options) {
   if (options.arguments.size() > 1)
     throw ConfigError("a card is verified alone", options.arguments[1], "give one CARD.json and nothing else");
@@ -61,7 +61,7 @@ void print(const VerdictCheck& check, std::size_t count, std::ostream& out) {
     return;
   }
   for (const Change& change : check.changes) {
-    out << "another verdict: " << change.now.sentence << "\n";
+    out << "different verdict: " << change.now.sentence << "\n";
     out << "  the card says: " << change.recorded.sentence << "\n";
   }
   if (check.changes.empty()) out << "all verdicts (" << count << ") have the same judgement as on the card\n";

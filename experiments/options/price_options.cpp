@@ -138,7 +138,7 @@ Option<PriceConfig> collective_option() {
 
 Option<PriceConfig> sizes_option() {
   const char* name = "bytes";
-  return {name, "--collective: sizes, as nccl-tests counts them (of an all-gather: the result's), e.g. 1MB,1GB",
+  return {name, "--collective: sizes, as nccl-tests counts them (all-gather: size of its result), e.g. 1MB,1GB",
           [name](PriceConfig& config, const std::string& text) {
             config.sizes.clear();
             for (const std::string& item : split(text, ',')) {

@@ -105,7 +105,7 @@ std::string difference_text(const analysis::Comparison& comparison, const analys
   std::string text =
       verdict.arm + " against " + verdict.baseline + " with one seed: " + analysis::shift_text(verdict.difference);
   text.append(", ").append(bytes_difference(bytes(verdict.baseline), bytes(verdict.arm)));
-  return text + "; more --seeds would judge it";
+  return text + "; use more --seeds to get a verdict";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string verdict_text(const analysis::FreezeCost& cost) {
   if (!cost.reason.empty()) return text + ": " + cost.reason;
   if (cost.more_seeds == 0) return text;
   return text + ": about " + std::to_string(cost.more_seeds) + (cost.more_seeds == 1 ? " more seed" : " more seeds") +
-         " would decide";
+         " would settle it";
 }
 
 std::string measure_text(const analysis::FreezeCriterion& criterion, const std::string& reference) {

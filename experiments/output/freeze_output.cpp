@@ -29,8 +29,8 @@ std::string tried_text(const FreezeAnswer& answer) {
   return join(words, ", ");
 }
 
-/// Names the judging seeds that rule a freeze out: "seed 4 costs 9.12%; the margin is 1%". A mean that is within the
-/// margin is stated as well, because it seems to contradict them.
+/// Names the judging seeds that rule a freeze out: "seed 4 has a cost of 9.12%; the margin is 1%". A mean that is
+/// within the margin is stated as well, because it seems to contradict them.
 std::string ruled_out_text(const FreezeAnswer& answer) {
   const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
   const double margin = answer.judged.criterion.margin;
@@ -39,11 +39,11 @@ std::string ruled_out_text(const FreezeAnswer& answer) {
     if (!(cost.by_seed[s] > margin)) continue;
     const std::string seed = "seed " + std::to_string(answer.judged.seeds[s]);
     seeds.push_back(std::isinf(cost.by_seed[s]) ? seed + " diverged or missed the target"
-                                                : seed + " costs " + percent_text(cost.by_seed[s]));
+                                                : seed + " has a cost of " + percent_text(cost.by_seed[s]));
   }
   std::string text = "with compression, " + join(seeds, ", ") + "; the margin is " + percent_text(margin);
   if (cost.interval.mean > margin || !std::isfinite(cost.interval.mean)) return text;
-  return text.append(", the mean cost is ").append(percent_text(cost.interval.mean));
+  return text.append(", and the mean cost is ").append(percent_text(cost.interval.mean));
 }
 
 /// Whether a freeze step was chosen, and judged to cost too much.
@@ -135,7 +135,7 @@ std::string power_text(const FreezeAnswer& answer) {
                            percent_text(cost.interval.half_width) +
                            " (margin: " + percent_text(answer.judged.criterion.margin) + "); ";
   if (cost.more_seeds == 0) return text + "for a stricter test give more --seeds or a smaller --margin";
-  return text + "about " + std::to_string(cost.more_seeds) + " more --seeds would decide";
+  return text + "about " + std::to_string(cost.more_seeds) + " more --seeds would settle it";
 }
 
 /// Returns a line for each arm whose runs ended exactly as those of the first arm.

@@ -185,7 +185,8 @@ std::string answer_of(const Ranking& ranking) {
       best == nullptr ? "None of these methods compresses and exchanges in every step." : verdict(*best, reference);
   if (rare != nullptr && rare->speedup.low >= 1 && rare->speedup.value > 1 + kLittle &&
       (best == nullptr || rare->speedup.value > best->speedup.value)) {
-    text += "\nExchanging rarely saves more: " + name_of(*rare) + " trains " + figures_text(rare->speedup, reference);
+    text += "\nA method that exchanges less often saves more: " + name_of(*rare) + " trains " +
+            figures_text(rare->speedup, reference);
   }
   return text;
 }

@@ -133,7 +133,7 @@ std::string shift_of(const Verdict& verdict) {
   return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
 }
 
-/// Returns how many seeds would decide.
+/// Returns how many seeds would be needed.
 std::string need_of(const Verdict& verdict) {
   constexpr Index too_many = 1000;
   const std::string difference = percent_text(verdict.visible);
@@ -169,7 +169,7 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
     case Judgement::not_comparable_diverged:
       return arm + " cannot be compared with " + baseline + ", because runs diverged";
     case Judgement::not_comparable_untrained:
-      return arm + " cannot be compared with " + baseline + ", because one of them ended above the loss of its start";
+      return arm + " cannot be compared with " + baseline + ", because one of them ended above its starting loss";
     case Judgement::undefined:
       break;
   }
@@ -277,15 +277,15 @@ std::string named_arms(const Comparison& comparison, const std::string& what, co
 
 std::vector<std::string> cautions_of(const Report& report) {
   const Comparison& comparison = report.comparison;
-  std::vector<std::string> lines = {
-      named_arms(comparison, "Diverged",
-                 [](const ArmFigures& arm) {
-                   const std::string seeds = std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed");
-                   return arm.diverged == 0 ? "" : " (" + seeds + ")";
-                 }),
-      named_arms(comparison, "Ended above the loss of the start", [](const ArmFigures& arm) {
-        return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
-      })};
+  std::vector<std::string> lines = {named_arms(comparison, "Diverged",
+                                               [](const ArmFigures& arm) {
+                                                 const std::string seeds = std::to_string(arm.diverged) + " of " +
+                                                                           html::counted(arm.runs, "seed");
+                                                 return arm.diverged == 0 ? "" : " (" + seeds + ")";
+                                               }),
+                                    named_arms(comparison, "Ended above the starting loss", [](const ArmFigures& arm) {
+                                      return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
+                                    })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
   for (const Verdict& verdict : comparison.verdicts) {
     for (const std::string& line : warnings_on(verdict, comparison)) {

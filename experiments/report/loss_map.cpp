@@ -103,8 +103,8 @@ std::string loss_map_html(const Report& report) {
   return html + "</tbody></table></div>\n" +
          html::paragraph(
              "Mean final loss with its 95% interval over the seeds. A stronger green marks a better rank of the "
-             "loss. The frame marks the lowest loss; italics mark arms that diverged or ended above the loss "
-             "of the start.",
+             "loss. The frame marks the lowest loss; italics mark arms that diverged or ended above "
+             "their starting loss.",
              "facts");
 }
 

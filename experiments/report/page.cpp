@@ -124,8 +124,8 @@ std::string network_html(const Report& report) {
   if (std::isfinite(comparison.target)) {
     body += html::table(targets_table(comparison)) +
             html::paragraph(target_text(comparison) +
-                            " A run counts from the first time that it reaches it, on a straight line between "
-                            "evaluations; it may rise again.");
+                            " A run counts from the first time that its loss reaches this value, interpolated linearly "
+                            "between evaluations; the loss may rise again later.");
   }
   return body;
 }

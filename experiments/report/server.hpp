@@ -14,7 +14,7 @@ struct Response {
 class Server {
  public:
   /// Listens on a numerical IPv4 address. port 0: a free one. Throws IoError where that is not possible, and
-  /// ConfigError for anything else than such an address.
+  /// ConfigError for anything other than such an address.
   Server(const std::string& address, int port);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -24,7 +24,7 @@ class Server {
 
   /// Answers requests until stop() returns true, which is asked several times a second. answer: the response to the
   /// path of a GET request; it is called by one thread at a time, but not always by the same. A slow client does not
-  /// hold up others; at most eight are served at a time. One that sends too much, nothing, or anything else, is turned
+  /// hold up others; at most eight are served at a time. One that sends too much, nothing, or anything else is turned
   /// away.
   void serve(const std::function<Response(const std::string& path)>& answer, const std::function<bool()>& stop);
 

@@ -19,9 +19,9 @@ void warn_of_other_logs(const Study& study, const std::vector<std::string>& own)
   if (others.empty()) return;
   const std::size_t count = others.size();
   others.resize(std::min(count, most));
-  study.training.watcher.on_warning(study.folder + " also holds " + std::to_string(count) +
-                                    (count == 1 ? " log" : " logs") + " of other runs (" + join(others, ", ") +
-                                    (count > most ? ", ..." : "") + "), which commands that read the folder take too");
+  study.training.watcher.on_warning(
+      study.folder + " also holds " + std::to_string(count) + (count == 1 ? " log" : " logs") + " of other runs (" +
+      join(others, ", ") + (count > most ? ", ..." : "") + "), which commands that read the folder will include");
 }
 
 void warn_of_idle_options(const Study& study, const std::vector<GivenRun>& runs) {

@@ -39,7 +39,7 @@ SweepOptions resumed(const SweepOptions& given) {
     throw ConfigError("there is no sweep to continue", stored, "check the folder, or give the options of a new sweep");
   const std::string asked = text_of(definition_of(given));
   if (given.extend || asked != text_of(SweepDefinition())) {
-    throw ConfigError("--resume takes what to sweep from the folder", stored,
+    throw ConfigError("--resume takes the definition of the sweep from the folder", stored,
                       "leave out --resume, or all options except those that say how to run the sweep");
   }
   SweepOptions options = sweep_options({"--config", stored});

@@ -99,7 +99,8 @@ struct Cluster {
   Index nodes_per_leaf = 1;     ///< number of nodes under a leaf switch; traffic between them does not use the uplinks
   Placement placement = Placement::contiguous;
   Selection all_reduce = Selection::nccl;
-  /// Whether gradients are exchanged during the backward pass. False for the clusters of papers that measured without.
+  /// Whether gradients are exchanged during the backward pass. False for the clusters of papers that measured without
+  /// overlap.
   bool overlaps = true;
   bool pairwise_all_to_all = false;      ///< all-to-all in rounds with one partner each; otherwise at once (burst)
   bool direct_all_gather = false;        ///< all-gather that sends blocks directly to all; otherwise around a ring
@@ -127,8 +128,8 @@ const Gpu& find_gpu(std::string_view name);
 
 std::string_view name(Source source);
 
-/// Returns the cluster's uncertainty; where it has none of its own, that of presets with such a source. For fitted and
-/// published ones it is what 90% of published all-reduces of 4 ms and longer lie within (docs/price-measured.md); for
+/// Returns the cluster's uncertainty or, if it has none of its own, the default for its source. For fitted and
+/// published ones this is what 90% of published all-reduces of 4 ms and longer lie within (docs/price-measured.md); for
 /// estimated ones it is a judgement.
 double uncertainty_of(const Cluster& cluster);
 

@@ -8,7 +8,7 @@ namespace onebit::netmodel {
 /// Largest number of workers of a job. A price counts what each of them sends.
 inline constexpr Index kMostWorkers = Index{1} << 20;
 
-/// Throws ConfigError unless a job on the cluster may have so many workers, from 1 to kMostWorkers.
+/// Throws ConfigError unless a job on the cluster may have this many workers, from 1 to kMostWorkers.
 void check_workers(const Cluster& cluster, Index workers);
 
 /// Returns the number of network links that `width` GPUs of a node use.
@@ -17,7 +17,8 @@ Index network_links(const Cluster& cluster, Index width);
 /// Slots number the GPUs of a job node by node. A job smaller than a node uses a part of one.
 class Fabric {
  public:
-  /// Throws ConfigError if the cluster is invalid (check), or if the ranks are too many or do not fill its nodes.
+  /// Throws ConfigError if the cluster is invalid (check), or if there are too many ranks or they do not fill its
+  /// nodes.
   Fabric(const Cluster& cluster, Index ranks);
 
   const Cluster& cluster() const { return cluster_; }

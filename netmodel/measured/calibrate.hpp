@@ -14,7 +14,7 @@ struct Fit {
   Cluster cluster;                ///< cluster with the fitted links and this choice of the algorithm
   bool fits_gpu_latency = false;  ///< whether the GPU link's latency was fitted; if not, sizes do not determine it
   bool fits_nic_latency = false;  ///< the same for the network link
-  bool fits_penalty = false;      ///< whether the scale penalty was fitted; if not, there are too few numbers of nodes
+  bool fits_penalty = false;      ///< whether the scale penalty was fitted; if not, there are too few node counts
   std::vector<double> residuals;  ///< predicted / measured - 1 for each row
   /// Residual of each row in a fit without the rows of the same numbers of nodes and GPUs; NaN if the remaining rows
   /// do not determine the same links.
@@ -23,8 +23,8 @@ struct Fit {
 };
 
 /// Fits a cluster to all rows by least squares of relative errors: the effective rates of GPU and network links, the
-/// latency of each where its sizes span a factor of 16, and the scale penalty where there are at least four numbers of
-/// nodes above one. The latencies and rates of NCCL's protocols stay in proportion to those of Simple. `start` gives
+/// latency of each where its sizes span a factor of 16, and the scale penalty where there are at least four node counts
+/// above one. The latencies and rates of NCCL's protocols stay in proportion to those of Simple. `start` gives
 /// the first guess and everything that is not fitted. Rows of one node determine the GPU link, the others the network
 /// link; a link without rows keeps its values from `start`. Throws ConfigError for fewer than two rows, for rows of one
 /// GPU, and for collectives other than all-reduce.

@@ -18,8 +18,9 @@ struct CallCosts {
 /// 3.4 us on NVLink, 5.7 us on PCIe and 14 us on the network (a ring's step with the protocol Simple). On another
 /// cluster, latencies inside a node are scaled. Between nodes, the excess over 14 us is added: whole with Simple, whose
 /// messages cross the network twice (data and flush), and half with LL and LL128; below 14 us latencies are scaled too.
-/// Algorithms that are not NCCL's take a ring's latencies. The corrections are NCCL's for trees, which has them
-/// for powers of two, interpolated. NVLS, for which NCCL has none, is given those of Simple: they fit eight H200s.
+/// Algorithms that are not NCCL's take a ring's latencies. Trees take NCCL's corrections, which it has for sizes that
+/// are powers of two; in between, they are interpolated. NCCL has none for NVLS, which takes those of trees with
+/// Simple: they fit eight H200s.
 CallCosts call_costs(const Request& request, const Fabric& fabric);
 
 /// Returns the time that NCCL's tuner predicts for a ring, a tree or an NVLS algorithm from nominal rates: base latency

@@ -23,8 +23,8 @@ Seconds hop_of_flows(const Request& request, const Fabric& fabric, const Phase& 
 /// Returns a phase that takes one step's latency.
 Phase step(const Request& request, const Fabric& fabric, Scope scope);
 
-/// Every rank sends a block of this size to the next rank, n - 1 times. A block passes all connections of the ring but
-/// one, which is one that leaves a node.
+/// Every rank sends a block of this size to the next rank, n - 1 times. A block passes over all connections of the
+/// ring except one, which leaves a node if any of them does.
 Phase round_ring(const Request& request, const Fabric& fabric, Scope scope, Bytes block);
 
 /// Returns the payload divided by the number of ranks that exchange with each other.

@@ -32,8 +32,8 @@ enum class Algorithm : std::uint8_t {
 
 std::string_view name(Algorithm algorithm);
 
-/// NCCL's protocols. Simple fills the links and synchronises by messages of their own; LL and LL128 mark the data
-/// themselves, which takes less time and a part of the rate.
+/// NCCL's protocols. Simple uses the full rate of the links and synchronises by separate messages; LL and LL128 put the
+/// marks into the data, which has a lower latency but reaches only a part of the rate.
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 
 std::string_view name(Protocol protocol);

@@ -35,7 +35,7 @@ Priced price(Collective collective, Bytes payload, const Fabric& fabric, const C
              Scope scope = Scope::all);
 
 /// Returns the total of exchanges that run one after the other among workers that fill the fabric. Throws ConfigError
-/// if a record has another number of workers.
+/// if a record has a different number of workers.
 Estimate total_cost(const TrafficList& list, const Fabric& fabric, const CostModel& model);
 
 }  // namespace onebit::netmodel

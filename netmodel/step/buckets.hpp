@@ -28,9 +28,9 @@ struct Buckets {
 Buckets single_bucket(const std::vector<Exchanged>& exchanged, Seconds pass, const Fabric& fabric,
                       const CostModel& model);
 
-/// Returns buckets of the given size, counted in bytes of the whole vector. Without a size, starts
-/// from 25 MB (the usual of DDP), doubles as long as that saves time, and returns the result or a single bucket if that
-/// is cheaper. stretch: share by which exchanges slow the pass down while they overlap with it.
+/// Returns buckets of the given size, counted in bytes of the whole vector. Without a size, starts from 25 MB (DDP's
+/// default), doubles as long as that saves time, and returns the result or a single bucket if that is cheaper. stretch:
+/// share by which exchanges slow the pass down while they overlap with it.
 Buckets cheapest_buckets(const std::vector<Exchanged>& exchanged, Seconds pass, const Fabric& fabric,
                          const CostModel& model, Bytes size, double stretch);
 

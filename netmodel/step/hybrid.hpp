@@ -1,8 +1,8 @@
 #pragma once
 // A step of hybrid-parallel training: embedding tables are split over the GPUs, dense layers are data-parallel.
 //
-// Every GPU trains `batch` samples. It sends their indices to the GPUs that hold the rows. Those pool their part of the
-// tables for the samples of all GPUs, and send the sums back. The gradients of the sums travel the same route in
+// Every GPU trains `batch` samples. It sends their indices to the GPUs that hold the rows. These GPUs pool their part
+// of the tables for the samples of all GPUs, and send the sums back. The gradients of the sums travel the same route in
 // reverse, and those of the dense layers are averaged as in step_model.hpp. Two more exchanges overlap with computing:
 // the pooled embeddings travel during the forward pass of the bottom layers, their gradients during the backward pass
 // of these layers.
@@ -45,7 +45,8 @@ void check(const HybridWork& work, Index gpus, const StepOptions& options);
 
 /// Prices a step of one micro-batch. `compute` are the times of the dense layers, `traffic` are their exchanges. Dense
 /// gradients are averaged all at once after the backward pass or, if that is faster and they may overlap, first those
-/// of the top layers and then those of the bottom layers (DLRM wraps each of both in a DDP). Throws what check throws.
+/// of the top layers and then those of the bottom layers (DLRM wraps each of the two in its own DDP). Throws
+/// what check throws.
 HybridEstimate estimate_hybrid(const HybridWork& work, const ComputeTimes& compute, const StepTraffic& traffic,
                                const Fabric& fabric, const CostModel& model, const StepOptions& options);
 

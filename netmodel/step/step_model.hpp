@@ -13,7 +13,7 @@ enum class Overlap : std::uint8_t {
   buckets,  ///< dense gradients travel in buckets during the last backward pass, as DDP does
 };
 
-/// What the workers of a dense step hold only a part of (ZeRO, Rajbhandari et al. 2020; FSDP is zero3). Compressed
+/// What is divided among the workers of a dense step (ZeRO, Rajbhandari et al. 2020; FSDP is zero3). Compressed
 /// steps are not sharded.
 enum class Sharding : std::uint8_t {
   none,

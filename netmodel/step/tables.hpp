@@ -7,8 +7,9 @@
 
 namespace onebit::netmodel {
 
-/// Tables of which each sample looks up a bag of rows and adds them up (pooling). What a sample gets from all tables,
-/// count x width numbers, meets the dense layers' bottom part below their top part.
+/// Embedding tables. In each of them a sample looks up a bag of rows, which are added up (pooling). A sample's sums
+/// from all tables, count x width numbers, are combined with the output of the dense layers' bottom part and passed on
+/// to their top part.
 struct EmbeddingTables {
   Index count = 0;               ///< number of tables; 0: the workload has none
   Index width = 0;               ///< numbers per row

@@ -34,7 +34,7 @@ std::vector<TensorShape> gpt2_tensors(Index layers, Index hidden);
 /// the four groups.
 std::vector<TensorShape> resnet_tensors(std::span<const Index> blocks);
 
-/// Tensors of GPT-NeoX (Black et al. 2022), whose output embedding is its own.
+/// Tensors of GPT-NeoX (Black et al. 2022), whose output embedding is not tied.
 std::vector<TensorShape> gpt_neox_tensors(Index layers, Index hidden, Index vocabulary);
 
 /// Hyper-parameters of Llama and of the models built like it (Mistral, Qwen2).

@@ -36,7 +36,7 @@ inline constexpr Index kFusedVector = -1;
 inline constexpr Index kActivations = -2;  ///< activations or their gradients, at a boundary between workers
 inline constexpr Index kRowNumbers = -3;   ///< numbers of table rows, sent to the workers that own the rows
 
-/// One exchange among the workers of a group, from the view of one worker.
+/// One exchange among the workers of a group, from the point of view of one worker.
 struct Traffic {
   Collective collective = Collective::all_reduce;
   Direction direction = Direction::both;

@@ -5,9 +5,9 @@
  * All options have the names and the values of the program ("codec", "codec.k", "feedback", "channel", "seed", ...;
  * see 'onebit run --help-all').
  *
- * Functions that can fail return 0, or on failure another number (a null pointer), and write one line to *error. No
- * exception leaves the library, and it has no global state: workers are independent of each other. A worker may be used
- * by one thread at a time. */
+ * Functions that can fail return 0 on success. On failure they return a different number (those that return a pointer
+ * return null) and write one line to *error. No exception leaves the library, and it has no global state: workers are
+ * independent of each other. A worker may be used by one thread at a time. */
 #ifndef ONEBIT_CODECS_H
 #define ONEBIT_CODECS_H
 

@@ -34,8 +34,8 @@ struct SendingColumns {
 ///
 /// With SendingColumns::to_all, columns are what an all-reduce adds up, or if they are encoded what an all-gather hands
 /// to every worker, one block for the examples of each. A step exchanges nothing else then: every worker has all that
-/// the gradients of the layers above depend on, and what other layers and the optimizer have recorded is void. As
-/// gradients cost nothing then, they are dense unless backward = mask.
+/// the gradients of the layers above depend on, so the traffic that other layers and the optimizer have recorded is
+/// discarded. As gradients cost nothing then, they are dense unless backward = mask.
 ///
 /// The identity in evaluations, unless the batch asks for the boundary: then all columns cross, and codecs with a
 /// memory use a new one.

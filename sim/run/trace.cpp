@@ -273,7 +273,7 @@ std::map<std::string, GradientTrace::Attribute> GradientTrace::attributes(const 
   }
   const std::vector<Index> shape = sizes_of(file_->file, name + "/params", 2);
   if (shape[0] != steps_ || shape[1] != parameters_)
-    bad_trace(file_->file.where.file, name + "/params has another shape");
+    bad_trace(file_->file.where.file, name + "/params has a different shape");
   const h5::Object group = h5::open_group(file_->file, name);
   std::map<std::string, Attribute> values;
   for (const std::string& attribute : h5::attribute_names(group)) values[attribute] = read_attribute(group, attribute);
@@ -292,7 +292,7 @@ bool GradientTrace::has_worker_reference(const std::string& name) const {
   const std::string dataset = name + "/params_all_workers";
   if (!h5::exists(file_->file, dataset)) return false;
   if (sizes_of(file_->file, dataset, 3) != std::vector<Index>{workers_, steps_, parameters_})
-    bad_trace(file_->file.where.file, dataset + " has another shape");
+    bad_trace(file_->file.where.file, dataset + " has a different shape");
   return true;
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("card: other losses, curves and verdicts are told apart", "[once]") {
     const Outcome other = carded.verify({"--json"});
     CHECK(other.status == 1);
     CHECK_THAT(other.out, Contains("\"recorded\": \"worse\""));
-    CHECK_THAT(carded.verify().out, Contains("another verdict: onebit-adam and adam are"));
+    CHECK_THAT(carded.verify().out, Contains("different verdict: onebit-adam and adam are"));
   }
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("sweep: --resume takes what to sweep from the folder", "[once]") {
   CHECK_THAT(run_onebit(folder, {"sweep", "--resume", "-o", "out"}).err, StartsWith("onebit: nothing to do in out\n"));
   const Outcome both = run_onebit(folder, joined(first, {"--resume"}));
   CHECK(both.status == 2);
-  CHECK_THAT(both.err, StartsWith("onebit: error: --resume takes what to sweep from the folder"));
+  CHECK_THAT(both.err, StartsWith("onebit: error: --resume takes the definition of the sweep from the folder"));
 }
 
 TEST_CASE("sweep: every point is a run with a log, and the index has them all") {
