@@ -207,7 +207,7 @@ class Parser {
       take_all(parsed);
     } catch (const po::unknown_option& error) {
       throw ConfigError("unknown option", path + ": " + error.get_option_name(),
-                        advice_on(error.get_option_name(), command_));
+                        advice_on(error.get_option_name(), command_, ""));
     } catch (const po::error& error) {
       throw ConfigError(reason_of(error), path,
                         "each line is 'key = value'; keys without a dot come before the first [section]");

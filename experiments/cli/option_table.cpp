@@ -167,7 +167,7 @@ std::string typed_name(const OwnOption& option) {
   return join(names, ", ");
 }
 
-std::string advice_on(const std::string& unknown, const Command& command) {
+std::string advice_on(const std::string& unknown, const Command& command, const std::string& dashes) {
   if (unknown.size() == 1) return "the options of one letter are -o and -h";
   const std::vector<OwnOption> options = options_of(command);
   std::vector<std::string_view> names;
@@ -175,9 +175,9 @@ std::string advice_on(const std::string& unknown, const Command& command) {
     names.push_back(option.name);
     if (option.alias.size() > 1) names.push_back(option.alias);
   }
-  const std::string close = suggestion(unknown, names, "--");
+  const std::string close = suggestion(unknown, names, dashes);
   std::vector<std::string> fitting = related(unknown, options);
-  for (std::string& option : fitting) option.insert(0, "--");
+  for (std::string& option : fitting) option.insert(0, dashes);
   const bool far = !close.starts_with("did you mean") && !fitting.empty();
   return (far ? "did you mean " + join(fitting, " or ") + "?" : close) + " ('onebit " + command.name +
          " --help-all' lists all)";

@@ -45,7 +45,7 @@ std::vector<std::string> spellings(const OwnOption& option);
 std::string typed_name(const OwnOption& option);
 
 /// Returns the advice for an option that a command does not know: the nearest name, or options whose help has the words
-/// of the unknown name.
-std::string advice_on(const std::string& unknown, const Command& command);
+/// of the unknown name. dashes: what stands before a name, which is nothing in a file.
+std::string advice_on(const std::string& unknown, const Command& command, const std::string& dashes = "--");
 
 }  // namespace onebit::experiments

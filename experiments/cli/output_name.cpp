@@ -46,8 +46,8 @@ void check_folder_of(const std::string& path) {
   std::error_code error;  // of a folder that cannot be read: writing will say why
   if (folder.empty() || std::filesystem::is_directory(folder, error) || error == std::errc::permission_denied) return;
   const bool other = std::filesystem::exists(folder, error);
-  throw ConfigError(other ? "the output's folder is a file" : "no such folder", folder.string(),
-                    "make it, or name an output in another one");
+  if (other) throw ConfigError("the output's folder is a file", path, "name an output in a folder");
+  throw ConfigError("no such folder", folder.string(), "make it, or name an output in another one");
 }
 
 std::string command_again(const CommandInput& input, const std::string& out, const std::string& flag) {

@@ -29,7 +29,7 @@ extern "C" void request_stop(int) {
 
 /// Ctrl-C. Only functions that are safe in a signal handler may be called.
 extern "C" void request_stop_at_terminal(int) {
-  constexpr std::string_view text = "\r\x1b[Konebit: stopping; Ctrl-C once more ends the program at once\n";
+  constexpr std::string_view text = "\r\x1b[Konebit: stopping; Ctrl-C again kills it\n";
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text.data(), text.size());
   stop_flag.store(true);
 }

@@ -179,8 +179,8 @@ TEST_CASE("a logarithmic axis that spans less than two powers of ten ends with i
   Plot logarithmic{.title = "t", .x_label = "x", .y_label = "y", .log_x = true, .curves = {}};
   logarithmic.curves.push_back({.label = "c", .x = {3e5, 1e6, 3e6}, .y = {1, 2, 3}});
   const std::string near = inline_svg(logarithmic, "p-");
-  for (const std::string tick : {"500k", "1M", "2M"}) CHECK(near.find(">" + tick + "<") != std::string::npos);
-  for (const std::string tick : {"100k", "5M", "10M"}) CHECK(near.find(">" + tick + "<") == std::string::npos);
+  for (const std::string tick : {"500kB", "1MB", "2MB"}) CHECK(near.find(">" + tick + "<") != std::string::npos);
+  for (const std::string tick : {"100kB", "5MB", "10MB"}) CHECK(near.find(">" + tick + "<") == std::string::npos);
 }
 
 TEST_CASE("pictures in one page have names of their own") {

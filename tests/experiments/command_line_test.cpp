@@ -108,13 +108,13 @@ TEST_CASE("command line: a long name after one dash is refused, and never taken 
 }
 
 TEST_CASE("command line: an unknown option is found by the words of its name") {
-  CHECK_THROWS_WITH(parsed({"--learning-rate", "0.1"}), Contains("did you mean optimizer.lr?"));
+  CHECK_THROWS_WITH(parsed({"--learning-rate", "0.1"}), Contains("did you mean --optimizer.lr?"));
   CHECK_THROWS_WITH(parsed({"--batch-size", "8"}), Contains("did you mean --batch?"));
   CHECK_THROWS_WITH(parsed({"--num-workers", "8"}), Contains("did you mean --workers?"));
   CHECK_THROWS_WITH(parsed({"--max-steps", "8"}), Contains("did you mean --steps?"));
   CHECK_THROWS_WITH(parsed({"--cuda"}), Contains("nearest: "));  // one word of a help text says little
   CHECK_THROWS_WITH(parsed({"-x"}), Contains("-o and -h"));
-  CHECK_THROWS_WITH(parsed({"--weight_decay", "8"}), Contains("did you mean optimizer.weight-decay?"));
+  CHECK_THROWS_WITH(parsed({"--weight_decay", "8"}), Contains("did you mean --optimizer.weight-decay?"));
 }
 
 TEST_CASE("command line: short names stand for long ones, on the command line and in files") {

@@ -44,7 +44,8 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
   CHECK_THAT(run.out, Contains("eth1") && Contains("ib100"));
   for (const std::string arm : {"small", "big"}) {
     const std::string means = line_of(run.out.substr(run.out.find("\narm ")), arm);
-    CHECK_THAT(means, Matches(arm + " +2/2 +[0-9.]+ ± [0-9.]+ +[0-9.]+ k?B +[0-9.]+x +[0-9.]+% ± [0-9.]+% .*"));
+    CHECK_THAT(means,
+               Matches(arm + " +2/2 +[0-9.]+ ± [0-9.]+ +[0-9.]+ k?B +[0-9.]+x +[0-9.]+x +[0-9.]+% ± [0-9.]+% .*"));
   }
   const std::string csv = read_file(folder / "out/runs.csv");
   CHECK_THAT(

@@ -280,7 +280,7 @@ TEST_CASE("errors: unknown choices and malformed patterns of optimizers, codecs 
   check_error(run_with({"--channel", "ring"}), {"channel", "ring", "gather"});
   check_error(run_with({"--optimizer.no-decay", "a,,b"}), {"optimizer.no-decay", "patterns"});
   check_error(run_with({"--codec.dense", ",a"}), {"codec.dense", "patterns"});
-  check_error(run_with({"--codec.ranks", "2"}), {"--codec.ranks", "did you mean codec.rank?"});
+  check_error(run_with({"--codec.ranks", "2"}), {"--codec.ranks", "did you mean --codec.rank?"});
 }
 
 TEST_CASE("errors: parameters of codecs out of range, whatever the optimizer") {

@@ -60,9 +60,10 @@ TEST_CASE("ranking: the answer keeps what exchanging rarely saves apart from wha
              StartsWith("Compression pays here: the fastest method that exchanges in every step, onebit-adam, ") &&
                  Contains("\nA method that exchanges less often saves more: zeroone-adam with sign-l2 trains 3.00 "
                           "times (2.90 to 3.10) as many samples per second as dense Adam."));
-  CHECK_THAT(answer({rare, adam}), StartsWith("None of these methods compresses and exchanges in every step.\nExch"));
+  CHECK_THAT(answer({rare, adam}),
+             StartsWith("None of these methods compresses and exchanges in every step.\nA method that exch"));
   rare.speedup = {1.5, 1.4, 1.6};
-  CHECK_THAT(answer({onebit, rare, adam}), !Contains("rarely"));
+  CHECK_THAT(answer({onebit, rare, adam}), !Contains("less often"));
 }
 
 TEST_CASE("ranking: all optimizers on a cluster, with the answer at the end", "[once]") {
