@@ -128,6 +128,18 @@ def check_reading(chart, data):
             chart.errors.append(f"{arm['name']} reads {value[1]} at {x} bytes")
 
 
+def check_kept_zoom(chart):
+    """Arms are switched off and on without losing the zoom."""
+    labels = "return [...document.querySelectorAll('.dygraph-axis-label-x')].map((each) => each.textContent).join(' ')"
+    zoomed = chart.run(labels)
+    chart.driver.find_element("css selector", "#arms input:not(:checked):not(:disabled), #arms input:checked").click()
+    if chart.run(labels) != zoomed:
+        chart.errors.append(f"a click on an arm turns the axis from {zoomed} to {chart.run(labels)}")
+    chart.run("document.getElementById('best-arms').click()")
+    if chart.run(labels) != zoomed:
+        chart.errors.append(f"a click on best rates turns the axis from {zoomed} to {chart.run(labels)}")
+
+
 def check_clicks(path, stem):
     driver = browser()
     try:
@@ -171,6 +183,7 @@ def check_clicks(path, stem):
         time.sleep(0.5)
         if chart.pixels() == full:
             chart.errors.append("dragging does not zoom")
+        check_kept_zoom(chart)
         chart.click("reset")
         for link in driver.find_elements("css selector", "#front a[href^='#']"):
             link.click()

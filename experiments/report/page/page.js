@@ -132,8 +132,8 @@
     const known = drawn.filter(({x}) => x.length > 0 && point.x <= x[x.length - 1] * 1.0001)
       .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y);
     const isNearest = ({line}) => nearest !== undefined && line.name === nearest.label;
-    const others = known.length > most ? [...known.filter(isNearest), ...known.filter((each) => !isNearest(each))] : known;
-    const rows = others.slice(0, most)
+    const ordered = known.length > most ? [...known.filter(isNearest), ...known.filter((each) => !isNearest(each))] : known;
+    const rows = ordered.slice(0, most)
       .map(({line, y, half: width}) => {
         const half = width === null ? "" : ` ± ${yText(width, 2)}`;
         const mark = `<b style="color:${colour(line.arm)}">&#9632;</b>`;
