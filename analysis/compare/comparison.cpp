@@ -65,8 +65,9 @@ void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& p
     const bool best = there.best && best_arm(there) == pairs[i].reference && here.best;
     if (best && (there.rates.size() > 1 || here.rates.size() > 1)) {
       const bool same = there.rates == here.rates;
-      const std::string tried = same ? " of the same " + std::to_string(here.rates.size()) : "";
-      verdicts[i].sentence = "at the best learning rate of each" + tried + ", " + verdicts[i].sentence;
+      const std::string best_of = same ? "the best of the same " + std::to_string(here.rates.size()) + " learning rates"
+                                       : "its best learning rate";
+      verdicts[i].sentence = "each at " + best_of + ", " + verdicts[i].sentence;
     }
     for (const std::string& warning : warnings_of(there, here)) verdicts[i].warnings.push_back(warning);
   }

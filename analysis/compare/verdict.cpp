@@ -116,9 +116,7 @@ std::string failure(const Arm& baseline, const Arm& arm) {
 
 /// Returns "about 34 seeds would be needed to show 1%".
 std::string need_text(const Verdict& verdict) {
-  const bool beyond = verdict.seeds_needed >= most_seeds;
-  const std::string seeds = (beyond ? "more than " : "about ") + std::to_string(verdict.seeds_needed) + " seeds";
-  return seeds + " would be needed to show " + percent(verdict.visible);
+  return seeds_needed_text(verdict.seeds_needed) + " would be needed to show " + percent(verdict.visible);
 }
 
 std::string direction_text(const Verdict& verdict, const std::string& word) {
@@ -232,6 +230,12 @@ std::string level_text(double level) {
   return figure(100 - left, 8) + "%";
 }
 
+std::string seeds_needed_text(Index seeds) {
+  constexpr Index useful = 1000;
+  return seeds > useful ? "more than " + std::to_string(useful) + " seeds"
+                        : "about " + figure(static_cast<double>(seeds), 2) + " seeds";
+}
+
 std::string shift_text(const Difference& difference) {
   const double shift = difference.relative.mean;
   if (shift == 0) return "the same final loss";
@@ -243,7 +247,7 @@ std::string range_text(const Difference& difference) {
   const double low = difference.relative.mean - difference.relative.half_width;
   const double high = difference.relative.mean + difference.relative.half_width;
   if (!difference.is_ratio) return percent(low) + " to " + percent(high);
-  if (high <= kTenfold) return percent(std::max(low, -1.0)) + " to " + percent(high);
+  if (high <= kTenfold) return (low < -1 ? "up to " : percent(low) + " to ") + percent(high);
   return (low < -1 ? "up to " : times(low) + " to ") + times(high) + " times as high";
 }
 

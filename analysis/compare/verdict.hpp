@@ -83,11 +83,14 @@ std::string text_of(const Criterion& criterion);
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
+/// Returns "about 34 seeds", with two digits; "more than 1000 seeds" for numbers beyond any use.
+std::string seeds_needed_text(Index seeds);
+
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
 std::string shift_text(const Difference& difference);
 
 /// Returns the interval of a difference: "-3.56% to 5.3%", "12.1 to 1641 times as high". Where it begins below -100%,
-/// which no loss above 0 can reach: "-100% to 5.3%", "up to 1641 times as high".
+/// which no loss above 0 can reach: "up to 5.3%", "up to 1641 times as high".
 std::string range_text(const Difference& difference);
 
 /// Returns the p of the sign-flip test: "p = 0.25, the least possible" where so few seeds cannot give a smaller one.

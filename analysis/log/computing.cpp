@@ -19,7 +19,11 @@ SharedComputing::SharedComputing(std::span<const NamedRun> runs) {
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     groups_[i].runs = std::ssize(seconds[i]);
-    if (!seconds[i].empty()) groups_[i].seconds = median(std::move(seconds[i]));
+    if (seconds[i].empty()) continue;
+    std::ranges::sort(seconds[i]);
+    groups_[i].seconds = seconds[i][(seconds[i].size() - 1) / 2];
+    groups_[i].least = seconds[i].front();
+    groups_[i].most = seconds[i].back();
   }
 }
 

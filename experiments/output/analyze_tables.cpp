@@ -48,6 +48,12 @@ std::string step_text(Index step, const analysis::VarianceView& view) {
   return is_cut_off(view) ? "not by " + std::to_string(view.freeze_step) : "never";
 }
 
+/// Returns the step from which a tensor is stable; its ratios are known up to the freeze.
+std::string stable_text(const analysis::TensorStability& tensor, const analysis::VarianceView& view) {
+  if (tensor.stable_step > 0) return std::to_string(tensor.stable_step);
+  return view.freeze_step > 0 ? "not by " + std::to_string(view.freeze_step) : "never";
+}
+
 /// Returns the last step of a stretch at a threshold; "-" if there was no stretch.
 std::string end_text(const analysis::Stay& stay, const analysis::VarianceView& view) {
   if (stay.until == 0) return "-";
@@ -91,6 +97,7 @@ std::string rule_of(const analysis::VarianceView& view) {
                      "; published freezes once the raw ratio reaches the threshold; neither freezes before step " +
                      std::to_string(std::max(view.rule_lag + 1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
+  if (view.freeze_step > 0 && !is_cut_off(view)) text += ", after which the ratio is known only at probed steps";
   return text;
 }
 
@@ -119,7 +126,7 @@ Table tensors_table(const analysis::VarianceView& view) {
                "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];
-    table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step, view), number(tensor.last_ratio),
+    table.add({tensor.name, std::to_string(tensor.size), stable_text(tensor, view), number(tensor.last_ratio),
                number(tensor.drift)});
   }
   if (tensors.size() > kTensorsShown)

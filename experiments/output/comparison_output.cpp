@@ -146,8 +146,9 @@ Table arms_table(const std::vector<ArmFigures>& arms) {
 }
 
 std::string baselines_of(const std::vector<ArmFigures>& arms) {
-  const std::string fp16 = has_boundary(arms) ? "" : "vs fp16: " + arms.front().ratio_fp16.baseline + "; ";
-  return fp16 + "vs fp32: " + arms.front().ratio_fp32.baseline;
+  const std::string fewer = "times fewer bytes than ";
+  const std::string fp16 = has_boundary(arms) ? "" : "vs fp16: " + fewer + arms.front().ratio_fp16.baseline + "; ";
+  return fp16 + "vs fp32: " + fewer + arms.front().ratio_fp32.baseline;
 }
 
 std::string target_text(const analysis::Comparison& comparison) {

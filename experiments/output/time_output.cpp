@@ -70,6 +70,10 @@ std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGr
                 ? seconds_text(group.seconds) + " per step, one worker's share of the simulation's time, median of " +
                       std::to_string(group.runs) + (group.runs == 1 ? " run" : " runs")
                 : "counted as 0, because no log records its time";
+    constexpr double noisy = 2;
+    if (group.most > noisy * group.least)
+      line += "; it was " + seconds_text(group.least) + " to " + seconds_text(group.most) +
+              " in single runs, as on a machine with other work, so the times are uncertain";
     if (groups.size() > 1) line += " (" + join(group.arms, ", ") + ")";
     lines.push_back(line);
   }

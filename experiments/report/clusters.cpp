@@ -76,8 +76,8 @@ std::vector<std::string> cluster_lines(const Report& report) {
     if (!cluster.doc.empty()) line.append(cluster.doc).append("; ");
     line.append("here ").append(nodes_text(report, cluster));
     line.append("; a network link carries ").append(rate_text(cluster.nic.effective));
-    line.append(", its latency is ").append(seconds_text(cluster.nic.latency.value));
-    line.append(" per message with NCCL's protocol Simple and less for small messages");
+    line.append("; a message has a latency of ").append(seconds_text(cluster.nic.latency.value));
+    line.append(" with NCCL's protocol \"Simple\", and less if it is small");
     lines.push_back(line.append(" (").append(netmodel::name(cluster.source)).append(")."));
   }
   return lines;

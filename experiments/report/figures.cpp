@@ -200,11 +200,11 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
     figure.plot.curves.push_back(std::move(curve));
   };
   add("left side", &analysis::BoundRow::left);
-  add("right side", &analysis::BoundRow::right);
   add("start", &analysis::BoundRow::start);
   add("errors", &analysis::BoundRow::errors);
   add("noise", &analysis::BoundRow::noise);
   add("momentum", &analysis::BoundRow::momentum);
+  add("right side", &analysis::BoundRow::right);  // the last one is on top, where one part is almost all of it
   return figure;
 }
 

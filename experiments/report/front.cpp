@@ -135,11 +135,8 @@ std::string shift_of(const Verdict& verdict) {
 
 /// Returns how many seeds would be needed.
 std::string need_of(const Verdict& verdict) {
-  constexpr Index too_many = 1000;
-  const std::string difference = percent_text(verdict.visible);
-  const std::string seeds = verdict.seeds_needed > too_many ? "more than " + std::to_string(too_many)
-                                                            : "about " + std::to_string(verdict.seeds_needed);
-  return seeds + " seeds would be needed to detect a difference of " + difference;
+  return analysis::seeds_needed_text(verdict.seeds_needed) + " would be needed to detect a difference of " +
+         percent_text(verdict.visible);
 }
 
 /// Whether the interval of a difference reaches into the margin within which losses count as the same.
@@ -304,14 +301,15 @@ std::vector<std::string> cautions_of(const Report& report) {
 std::string legend_of(const Comparison& comparison) {
   const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
   return std::string("Final loss: evaluated at the last step") + (seeds ? ", mean ± 95% interval over the seeds" : "") +
-         ". Times are estimates: what the runs sent on a model of the cluster, ";
+         ". Times are estimates: the messages that the runs sent, priced on a model of the cluster, ";
 }
 
 /// Says whose computing time the estimates take.
 std::string computing_text(const Comparison& comparison) {
   return comparison.computing.empty()
-             ? "with the computing time that was given."
-             : "with this simulation's own computing time; --workload gives that of a model on GPUs.";
+             ? "plus the computing time that was given."
+             : "plus the computing time measured in this simulation. With --workload, the computing time is that of a "
+               "known network on GPUs.";
 }
 
 /// Returns a line that leads to the findings on single runs; empty where there are none.

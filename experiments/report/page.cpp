@@ -103,8 +103,9 @@ Table network_table(const Report& report) {
   Table table({"arm", "dense step", "compressed step", "up", "down", "bytes/worker"});
   for (const Arm& arm : report.arms) {
     const analysis::Summary& run = example_of(arm).summary;
+    const bool finished = outcome_of(example_of(arm)) == analysis::Outcome::finished;
     table.add({arm.name, bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes),
-               bytes_text(run.up_bytes), bytes_text(run.down_bytes), bytes_text(run.bytes)});
+               bytes_text(run.up_bytes), bytes_text(run.down_bytes), finished ? bytes_text(run.bytes) : "-"});
   }
   return table;
 }
@@ -119,7 +120,11 @@ std::string network_html(const Report& report) {
                 "run with compute, codec and update.") +
             html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
             html::list(computing_lines(comparison.computing)) + html::list(cluster_lines(report)) +
-            html::table(parts_table(report));
+            html::table(parts_table(report)) +
+            html::paragraph(
+                "NCCL chooses a protocol by the size of a message and the network. A protocol with a lower "
+                "latency sends more slowly.",
+                "facts");
   }
   if (std::isfinite(comparison.target)) {
     body += html::table(targets_table(comparison)) +
