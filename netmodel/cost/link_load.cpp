@@ -29,10 +29,7 @@ class Loads {
         leaf_out_(static_cast<std::size_t>(fabric.leaves())),
         leaf_in_(leaf_out_.size()),
         sent_(nic_out_.size()),
-        received_(nic_out_.size()) {
-    node_of_.reserve(gpu_out_.size());
-    for (Index node = 0; node < fabric.nodes(); ++node) node_of_.insert(node_of_.end(), width_of(fabric), node);
-  }
+        received_(nic_out_.size()) {}
 
   void take(const Phase& phase) {
     using Pattern = Phase::Pattern;
@@ -46,7 +43,7 @@ class Loads {
     for_each_flow(phase, fabric_, [&](Index from, Index to, double bytes) {
       at(gpu_out_, from).add(bytes);
       at(gpu_in_, to).add(bytes);
-      const Index source = node_of(from), target = node_of(to);
+      const Index source = fabric_.node(from), target = fabric_.node(to);
       if (source == target) return;
       crosses_ = true;
       at(nic_out_, source).add(bytes);
@@ -103,8 +100,6 @@ class Loads {
   bool crosses() const { return crosses_; }
 
  private:
-  static std::size_t width_of(const Fabric& fabric) { return static_cast<std::size_t>(fabric.width()); }
-  Index node_of(Index slot) const { return node_of_[static_cast<std::size_t>(slot)]; }
   static Load& at(std::vector<Load>& loads, Index i) { return loads[static_cast<std::size_t>(i)]; }
 
   /// Returns the number of a pattern's flows that leave each node.
@@ -133,7 +128,6 @@ class Loads {
   bool alike_ = false;
   bool crosses_ = false;
   std::vector<Load> gpu_out_, gpu_in_, nic_out_, nic_in_, leaf_out_, leaf_in_;
-  std::vector<Index> node_of_;  ///< [slot]: Fabric::node, whose division would take longer than all else for a flow
   std::vector<double> sent_, received_;
   double by_all_ = 0;
 };
