@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
-constexpr hsize_t page_bytes = 4096;      // of memory, on all machines that we know; larger pages are multiples of it
-constexpr double most_elements = 0x1p62;  // of a dataset, so that they fit into an Index
-constexpr double most_elements_of_row = 0x1p50;  // so that their bytes fit, too
+constexpr hsize_t page_bytes = 4096;  // of memory, on all machines that we know; larger pages are multiples of it
 
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,
 // reading a damaged file would never end; 26 attempts take 0.1 s in all.
@@ -329,24 +327,6 @@ Object open_rows(const Object& file, std::string_view name, hid_t type, Index wi
   const auto row_bytes = static_cast<double>(elements_of_row(dataset)) * static_cast<double>(H5Tget_size(type));
   check_plausible(dataset, static_cast<double>(sizes[0]) * row_bytes);
   return dataset;
-}
-
-std::vector<hsize_t> extents(const Object& dataset) {
-  const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);
-  std::vector<hsize_t> sizes(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space.get()), dataset.where)));
-  if (!sizes.empty()) check(H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr), dataset.where);
-  double elements = 1;
-  for (const hsize_t size : sizes) elements *= static_cast<double>(std::max<hsize_t>(size, 1));
-  if (elements > most_elements) fail(dataset.where, "its size is implausible");
-  return sizes;
-}
-
-Index elements_of_row(const Object& dataset) {
-  const std::vector<hsize_t> sizes = extents(dataset);
-  Index elements = 1;
-  for (std::size_t i = 1; i < sizes.size(); ++i) elements *= static_cast<Index>(sizes[i]);
-  if (static_cast<double>(elements) > most_elements_of_row) fail(dataset.where, "its size is implausible");
-  return elements;
 }
 
 void write(const Object& dataset, hid_t memory_type, const void* data) {

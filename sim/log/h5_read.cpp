@@ -1,4 +1,4 @@
-// Checks values of a file before they are read, and reads attributes.
+// Checks sizes and values of a file before they are read, and reads attributes.
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +10,8 @@
 namespace onebit::sim::h5 {
 namespace {
 
+constexpr double most_elements = 0x1p62;                         // of a dataset, so that they fit into an Index
+constexpr double most_elements_of_row = 0x1p50;                  // so that their bytes fit, too
 constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // bytes; a larger attribute is damaged
 constexpr std::size_t most_numbers = 1024;                       // largest number of values in an attribute
 
@@ -68,6 +70,24 @@ std::string variable_text(const Open& attribute) {
 }
 
 }  // namespace
+
+std::vector<hsize_t> extents(const Object& dataset) {
+  const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);
+  std::vector<hsize_t> sizes(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space.get()), dataset.where)));
+  if (!sizes.empty()) check(H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr), dataset.where);
+  double elements = 1;
+  for (const hsize_t size : sizes) elements *= static_cast<double>(std::max<hsize_t>(size, 1));
+  if (elements > most_elements) fail(dataset.where, "its size is implausible");
+  return sizes;
+}
+
+Index elements_of_row(const Object& dataset) {
+  const std::vector<hsize_t> sizes = extents(dataset);
+  Index elements = 1;
+  for (std::size_t i = 1; i < sizes.size(); ++i) elements *= static_cast<Index>(sizes[i]);
+  if (static_cast<double>(elements) > most_elements_of_row) fail(dataset.where, "its size is implausible");
+  return elements;
+}
 
 bool is_plain(hid_t type) {
   const H5T_class_t kind = H5Tget_class(type);
