@@ -66,10 +66,10 @@ double gap_at_best(const RateGrid& grid) {
 }
 
 void warn_of_gaps(const RateGrid& baseline, const RateGrid& other, std::vector<std::string>& warnings) {
-  constexpr double coarse = 5;
+  constexpr double coarse = 5 * (1 + 1e-9);  // ratios of decimal numbers are rounded
   const double gap = std::max(gap_at_best(baseline), gap_at_best(other));
   if (!(gap > coarse)) return;
-  warnings.push_back("the learning rates next to the best ones are up to " + shortest(std::round(gap)) +
+  warnings.push_back("the learning rates next to the best ones are up to " + shortest(std::round(10 * gap) / 10) +
                      " times away; rates between them may be better");
 }
 

@@ -232,8 +232,9 @@ std::string level_text(double level) {
 
 std::string seeds_needed_text(Index seeds) {
   constexpr Index useful = 1000;
-  return seeds > useful ? "more than " + std::to_string(useful) + " seeds"
-                        : "about " + figure(static_cast<double>(seeds), 2) + " seeds";
+  if (seeds > useful) return "more than " + std::to_string(useful) + " seeds";
+  const Index unit = seeds < 100 ? 1 : 10;
+  return "about " + std::to_string((seeds + unit / 2) / unit * unit) + " seeds";
 }
 
 std::string shift_text(const Difference& difference) {

@@ -21,6 +21,7 @@ constexpr double kRounding = 1e-4;   ///< share of an exchange's input; more is 
 constexpr double kExplained = 0.05;  ///< share of a residual that may remain if a cause explains it
 constexpr double kEarly = 0.1;       ///< share of the variance's memory 1/(1 - beta2); fewer updates give no average
 constexpr double kDrifted = 0.69;    ///< mean |ln| of the ratio of rates: a factor of 2 for the typical coordinate
+constexpr double kNoise = 0.01;      ///< rise of the evaluated loss that may be noise, as a share of it
 constexpr double kLossRise = 0.1;    ///< rise of the training loss, as a share of it
 constexpr double kManyMasked = 0.5;  ///< share of the coordinates
 constexpr double kExploded = 100;    ///< multiple of the longest step before the freeze, in units of the learning rate
@@ -236,16 +237,16 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
-/// A run that ended above its starting loss has learned nothing, whatever its other figures say.
+/// A run that ended well above its starting loss has not trained, whatever its other figures say.
 void check_rise(const Facts& facts, Found& found) {
   const std::vector<sim::EvaluationRow> rows = facts.log.evaluations();
   if (facts.log.status() != sim::RunStatus::finished || rows.empty()) return;
   const sim::EvaluationRow &first = rows.front(), &last = rows.back();
-  if (!(last.loss > first.loss)) return;
+  if (!(last.loss > first.loss + kNoise * std::fabs(first.loss))) return;
   found.push_back({Severity::problem, Cause::ended_above_start,
                    "the evaluated loss ended at " + text_of(last.loss) + ", above the " + text_of(first.loss) + " of " +
                        at_step(first.step),
-                   "lower optimizer.lr, lengthen schedule.warmup, or clip gradients (optimizer.clip)"});
+                   "lower optimizer.lr, or lengthen schedule.warmup"});
 }
 
 /// Returns the finding for a run that diverged. A divergence in dense steps is unrelated to the freeze and the codec.

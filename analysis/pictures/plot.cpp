@@ -112,15 +112,15 @@ void write_log_x(const Plot& plot, std::ostringstream& script) {
     }
   }
   if (!(most / least < 100)) return;
-  script << "set xrange [*:*] noextend\nset xtics (";
-  const char* separator = "";
+  std::vector<double> ticks;
   for (double power = std::pow(10, std::floor(std::log10(least))); power <= most; power *= 10) {
     for (const double tick : {power, 2 * power, 5 * power}) {
-      if (tick < least || tick > most) continue;
-      script << separator << tick;
-      separator = ", ";
+      if (tick >= least && tick <= most) ticks.push_back(tick);
     }
   }
+  if (ticks.size() < 2) return;
+  script << "set xrange [*:*] noextend\nset xtics (" << ticks.front();
+  for (std::size_t i = 1; i < ticks.size(); ++i) script << ", " << ticks[i];
   script << ")\n";
 }
 

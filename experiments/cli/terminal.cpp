@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -30,8 +31,10 @@ extern "C" void request_stop(int) {
 /// Ctrl-C. Only functions that are safe in a signal handler may be called.
 extern "C" void request_stop_at_terminal(int) {
   constexpr std::string_view text = "\r\x1b[Konebit: stopping; Ctrl-C again kills it\n";
-  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text.data(), text.size());
   stop_flag.store(true);
+  const int before = errno;
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text.data(), text.size());
+  errno = before;
 }
 
 constexpr std::size_t kBar = 10;     // characters

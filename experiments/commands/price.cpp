@@ -118,8 +118,6 @@ class Use {
     if ((sweeps || !config_.goal.empty() || !std::isnan(config_.shorter)) && config_.clusters.size() != 1) {
       throw ConfigError("a sweep or a schedule needs a single cluster", "price", "name it with --cluster NAME");
     }
-    if (sweeps) check_method("--sweep.bandwidth");
-    if (!config_.nodes.empty()) check_method("--sweep.nodes");
     check_output(config_.goal);
     if (calibrates) check_output(options_.out);
     if (sweeps && !options_.out.empty()) check_free(options_.out + "/speedup.csv");
@@ -135,13 +133,6 @@ class Use {
       if (std::find(others.begin(), others.end(), name) != others.end())
         refuse(name, "it cannot be combined with " + mode);
     }
-  }
-
-  /// The default optimizer is dense: it would be compared with itself.
-  void check_method(const std::string& mode) const {
-    if (options_.arguments.empty() && !has_option(options_.run.settings, "optimizer"))
-      throw ConfigError(mode + " compares a method with dense training", "price",
-                        "name the method, for example --optimizer onebit-adam");
   }
 
   void check_ranking() const {
@@ -189,7 +180,15 @@ std::vector<double> rates_of(const std::string& range) {
 }
 
 /// Prints speed-ups at other rates and, if a folder is given, writes the file and the picture.
+/// Throws ConfigError for a job that would be compared with itself.
+void require_method(const Job& job, const std::string& mode) {
+  if (analysis::is_dense_adam(job))
+    throw ConfigError(mode + " compares with dense Adam", "optimizer adam",
+                      "name an optimizer or a codec that compresses, such as --optimizer onebit-adam");
+}
+
 int sweep_rates(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
+  require_method(job, "--sweep.bandwidth");
   const std::vector<analysis::SpeedupCurve> curves =
       analysis::sweep_bandwidth(job, cluster, config.cost_model, rates_of(config.sweep), config.widths);
   std::vector<std::string> paths;
@@ -232,9 +231,7 @@ std::string shortening_text(double share, std::optional<netmodel::BytesPerSecond
 /// Finds the rate of a node's network link at which a step is shorter by the requested share, and prints the price
 /// there.
 int find_rate(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
-  if (analysis::is_dense_adam(job))
-    throw ConfigError("--sweep.shorter compares with dense Adam", "optimizer adam",
-                      "name an optimizer or a codec that compresses");
+  require_method(job, "--sweep.shorter");
   const auto rate = analysis::rate_if_shorter(job, cluster, config.cost_model, config.shorter);
   if (!options.json) {
     const std::string links = links_text(cluster, netmodel::Fabric(cluster, job.workers).width());

@@ -176,7 +176,8 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
 /// Returns the evidence in a sentence; empty where there is none.
 std::string evidence_text(const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
-  const bool one_pair = verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty();
+  const bool one_pair = verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() &&
+                        std::isfinite(verdict.difference.relative.mean);
   if (!one_pair && !std::isfinite(verdict.difference.relative.half_width)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
   std::string text = one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
@@ -290,8 +291,10 @@ std::vector<std::string> cautions_of(const Report& report) {
     }
   }
   for (const SharedFinding& finding : report.findings) {
-    if (finding.cause == analysis::Cause::ended_above_start) continue;  // all such arms are named above
-    lines.push_back(line_on(report.shown, finding, report.arms));
+    std::vector<std::string> names = report.shown;
+    if (finding.cause == analysis::Cause::ended_above_start)  // arms that rose in the mean are named above
+      std::erase_if(names, [&](const std::string& name) { return figures_of(comparison, name).above_start; });
+    lines.push_back(line_on(names, finding, report.arms));
   }
   std::erase(lines, "");
   return lines;

@@ -243,7 +243,7 @@ TEST_CASE("a run that ended above the loss of its start is a problem, one that e
   const Finding rose = finding(findings_of({.evaluated = {2, 1, 2.5}}), Cause::ended_above_start);
   CHECK(rose.severity == Severity::problem);
   CHECK(rose.text == "the evaluated loss ended at 2.5, above the 2 of step 0");
-  CHECK_FALSE(has(findings_of({.evaluated = {2, 3, 2}}), Cause::ended_above_start));
+  CHECK_FALSE(has(findings_of({.evaluated = {2, 3, 2.01}}), Cause::ended_above_start));  // 1% may be noise
   CHECK_FALSE(has(findings_of({}), Cause::ended_above_start));
 }
 

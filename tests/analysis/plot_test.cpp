@@ -181,6 +181,9 @@ TEST_CASE("a logarithmic axis that spans less than two powers of ten ends with i
   const std::string near = inline_svg(logarithmic, "p-");
   for (const std::string tick : {"500kB", "1MB", "2MB"}) CHECK(near.find(">" + tick + "<") != std::string::npos);
   for (const std::string tick : {"100kB", "5MB", "10MB"}) CHECK(near.find(">" + tick + "<") == std::string::npos);
+  logarithmic.curves[0].x = {2.1e5, 3e5, 3.9e5};  // without such a label in between
+  const std::string nearer = inline_svg(logarithmic, "p-");
+  for (const std::string tick : {"100kB", "1MB"}) CHECK(nearer.find(">" + tick + "<") != std::string::npos);
 }
 
 TEST_CASE("pictures in one page have names of their own") {

@@ -104,6 +104,13 @@ TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no 
   CHECK_THAT(sentence({-1, -1}, {19, 21}), Contains("final loss 2100% higher (95% interval 829% to 3371%"));
 }
 
+TEST_CASE("verdict: numbers of seeds that would be needed are as exact as they are useful") {
+  CHECK(seeds_needed_text(99) == "about 99 seeds");
+  CHECK(seeds_needed_text(523) == "about 520 seeds");
+  CHECK(seeds_needed_text(1000) == "about 1000 seeds");
+  CHECK(seeds_needed_text(1001) == "more than 1000 seeds");
+}
+
 TEST_CASE("verdict: what p of the sign-flip test a number of seeds can give is said where it cannot be small") {
   CHECK(least_p(3) == 0.25);
   CHECK(least_p(6) == 0.03125);
