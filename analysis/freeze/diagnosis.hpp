@@ -21,7 +21,7 @@ enum class Cause {
   compressed_steps_explode,  ///< the compressed momentum is divided by small frozen denominators
   frozen_steps_explode,      ///< without a codec, momenta are divided by small frozen denominators
   loss_rose_at_freeze,
-  ended_above_start,  ///< the last evaluated loss is above the first
+  ended_above_start,  ///< the last evaluated loss is more than 1% above the first
   never_compressed,
   rate_too_high,  ///< the run diverged before anything was frozen or compressed
   bad_data,       ///< the first loss is not finite

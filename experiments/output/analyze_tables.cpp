@@ -42,16 +42,10 @@ bool is_cut_off(const analysis::VarianceView& view) {
   return view.freeze_step > 0 && last_known(view) <= view.freeze_step;
 }
 
-/// Returns a step; without one, "not by 40" where the variance is known only up to step 40.
-std::string step_text(Index step, const analysis::VarianceView& view) {
+/// Returns a step; without one, "not by 40" if values are known only up to step 40. end: that step; 0: the last one.
+std::string step_text(Index step, Index end) {
   if (step > 0) return std::to_string(step);
-  return is_cut_off(view) ? "not by " + std::to_string(view.freeze_step) : "never";
-}
-
-/// Returns the step from which a tensor is stable; its ratios are known up to the freeze.
-std::string stable_text(const analysis::TensorStability& tensor, const analysis::VarianceView& view) {
-  if (tensor.stable_step > 0) return std::to_string(tensor.stable_step);
-  return view.freeze_step > 0 ? "not by " + std::to_string(view.freeze_step) : "never";
+  return end > 0 ? "not by " + std::to_string(end) : "never";
 }
 
 /// Returns the last step of a stretch at a threshold; "-" if there was no stretch.
@@ -104,10 +98,11 @@ std::string rule_of(const analysis::VarianceView& view) {
 Table thresholds_table(const analysis::VarianceView& view) {
   Table table({"threshold", "published rule at", "first reached", "held from", "held until", "freeze step",
                "DeepSpeed freeze_step", "share of run", "papers' ratio", "training loss then"});
+  const Index end = is_cut_off(view) ? view.freeze_step : 0;
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
-    table.add({number(row.threshold), step_text(row.published, view), step_text(row.stay.first, view),
-               step_text(row.stay.from, view), end_text(row.stay, view), step_text(row.freeze_step, view),
+    table.add({number(row.threshold), step_text(row.published, end), step_text(row.stay.first, end),
+               step_text(row.stay.from, end), end_text(row.stay, view), step_text(row.freeze_step, end),
                reached ? std::to_string(row.deepspeed_step) : "-", reached ? percent_text(row.share) : "-",
                ratio_text(row.volume_ratio), number(row.loss_then)});
   }
@@ -126,8 +121,8 @@ Table tensors_table(const analysis::VarianceView& view) {
                "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];
-    table.add({tensor.name, std::to_string(tensor.size), stable_text(tensor, view), number(tensor.last_ratio),
-               number(tensor.drift)});
+    table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step, view.freeze_step),
+               number(tensor.last_ratio), number(tensor.drift)});
   }
   if (tensors.size() > kTensorsShown)
     table.add({std::to_string(tensors.size() - kTensorsShown) + " more, which became stable earlier"});

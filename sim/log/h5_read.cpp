@@ -69,6 +69,31 @@ std::string variable_text(const Open& attribute) {
   return text == nullptr ? "" : text;
 }
 
+/// Returns the sizes of a dataset's chunks; none if it is not chunked.
+std::vector<hsize_t> chunk_sizes(const Object& dataset) {
+  const Id creation(check(H5Dget_create_plist(dataset.id.get()), dataset.where), H5Pclose);
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return {};
+  std::vector<hsize_t> sizes(extents(dataset).size());
+  check(H5Pget_chunk(creation.get(), static_cast<int>(sizes.size()), sizes.data()), dataset.where);
+  return sizes;
+}
+
+struct Chunk {
+  haddr_t address = HADDR_UNDEF;  ///< in the file; HADDR_UNDEF: it is not stored
+  hsize_t bytes = 0;
+};
+
+/// Finds the first chunk of a row.
+Chunk chunk_at(const Object& dataset, hsize_t row) {
+  std::vector<hsize_t> place(extents(dataset).size(), 0);
+  place[0] = row;
+  unsigned filters = 0;
+  Chunk chunk;
+  check(H5Dget_chunk_info_by_coord(dataset.id.get(), place.data(), &filters, &chunk.address, &chunk.bytes),
+        dataset.where);
+  return chunk;
+}
+
 }  // namespace
 
 std::vector<hsize_t> extents(const Object& dataset) {
@@ -113,33 +138,25 @@ void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& t
 }
 
 Index stored_rows(const Object& dataset, Index rows, Index file_bytes) {
-  const Id creation(check(H5Dget_create_plist(dataset.id.get()), dataset.where), H5Pclose);
   const auto is_inside = [&](haddr_t place, hsize_t bytes) {
     return place != HADDR_UNDEF && place <= static_cast<haddr_t>(file_bytes) &&
            bytes <= static_cast<hsize_t>(file_bytes) - place;
   };
-  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) {
+  const std::vector<hsize_t> chunk = chunk_sizes(dataset);
+  if (chunk.empty()) {
     const hsize_t bytes = H5Dget_storage_size(dataset.id.get());
     return is_inside(H5Dget_offset(dataset.id.get()), bytes) ? rows : 0;
   }
-  std::vector<hsize_t> chunk(extents(dataset).size()), place(chunk.size(), 0);
-  check(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), dataset.where);
-  for (place[0] = 0; static_cast<Index>(place[0]) < rows; place[0] += chunk[0]) {
-    unsigned filters = 0;
-    haddr_t address = HADDR_UNDEF;
-    hsize_t bytes = 0;
-    check(H5Dget_chunk_info_by_coord(dataset.id.get(), place.data(), &filters, &address, &bytes), dataset.where);
-    if (!is_inside(address, bytes)) return static_cast<Index>(place[0]);
+  for (hsize_t row = 0; static_cast<Index>(row) < rows; row += chunk[0]) {
+    const auto [address, bytes] = chunk_at(dataset, row);
+    if (!is_inside(address, bytes)) return static_cast<Index>(row);
   }
   return rows;
 }
 
 void require_stored(const Object& dataset, Index rows) {
-  const Id creation(check(H5Dget_create_plist(dataset.id.get()), dataset.where), H5Pclose);
-  if (H5Pget_layout(creation.get()) != H5D_CHUNKED || elements_of_row(dataset) == 0) return;
-  const std::vector<hsize_t> size = extents(dataset);
-  std::vector<hsize_t> chunk(size.size()), place(size.size(), 0);
-  check(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), dataset.where);
+  const std::vector<hsize_t> chunk = chunk_sizes(dataset), size = extents(dataset);
+  if (chunk.empty() || elements_of_row(dataset) == 0) return;
   hsize_t whole = 1, stored = 0;
   for (std::size_t i = 0; i < size.size(); ++i) whole *= (size[i] + chunk[i] - 1) / chunk[i];
   const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);  // this HDF5 refuses H5S_ALL
@@ -147,12 +164,8 @@ void require_stored(const Object& dataset, Index rows) {
   if (stored >= whole) return;
   // HDF5 takes long to look for one of many chunks, so this comes second.
   Index missing = 0, parts = 0;
-  for (; static_cast<Index>(place[0]) < rows; place[0] += chunk[0], ++parts) {
-    unsigned filters = 0;
-    haddr_t address = HADDR_UNDEF;
-    hsize_t bytes = 0;
-    check(H5Dget_chunk_info_by_coord(dataset.id.get(), place.data(), &filters, &address, &bytes), dataset.where);
-    if (address == HADDR_UNDEF) ++missing;
+  for (hsize_t row = 0; static_cast<Index>(row) < rows; row += chunk[0], ++parts) {
+    if (chunk_at(dataset, row).address == HADDR_UNDEF) ++missing;
   }
   if (missing > 0) fail(dataset.where, std::to_string(missing) + " of " + std::to_string(parts) + " parts are missing");
 }
