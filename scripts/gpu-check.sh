@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Checks the CUDA backend on a machine that has a GPU, its driver, cuBLAS and python3, but no build tools.
 #   scripts/gpu-check.sh bundle [DIR]  on a machine with build tools: builds, and fills DIR (gpu-check) with all that "run" needs
-#   scripts/gpu-check.sh run [DIR]     on the GPU machine: tests, sanitizers and timings; prints a table, and writes
-#                                      gpu-check.json and gpu-check.log to $OUT or the current folder
+#   scripts/gpu-check.sh run [DIR [PART...]]  on the GPU machine: tests, sanitizers and timings, or only the given parts;
+#                                      prints a table, and writes gpu-check.json and gpu-check.log to $OUT or the
+#                                      current folder
 #   scripts/gpu-check.sh limits        prints the parts of "run" in their order, with their limits in seconds
 # "bundle" reads the variables CUDACXX (nvcc; the GPU machine's driver must support its major version),
 # CMAKE_CUDA_ARCHITECTURES (90-real), ONEBIT_SHARED (../shared) and ONEBIT_CUDA; with ONEBIT_CUDA=EMULATED, "run" needs no GPU
@@ -65,6 +66,21 @@ run_part() {
   fi
 }
 
+# choose PART...: keeps only these parts, in the given order.
+choose() {
+  local name one found
+  local -a chosen=()
+  for name in "$@"; do
+    found=
+    for one in "${parts[@]}" "${extras[@]}"; do
+      if [[ ${one%:*} == "$name" ]]; then found=$one; fi
+    done
+    [[ -n "$found" ]] || fail "no part $name; scripts/gpu-check.sh limits lists the parts"
+    chosen+=("$found")
+  done
+  parts=("${chosen[@]}") extras=()
+}
+
 run_all() {
   local one left
   for one in "${parts[@]}"; do run_part "$one"; done
@@ -94,6 +110,7 @@ find_gpu() {
 
 run() {
   local gpu
+  if (($# > 1)); then choose "${@:2}"; fi
   [[ -f $1/KIND ]] || fail "no bundle in $1: make one with scripts/gpu-check.sh bundle"
   cd -- "$1"
   find bin lib -name '*.gz' -exec gunzip -- {} +
@@ -117,8 +134,9 @@ run() {
 
 case "$#:${1:-}" in
   1:bundle | 2:bundle | 1:run | 2:run | 1:limits) ;;
-  *) fail "usage: scripts/gpu-check.sh bundle|run [DIR], or limits" ;;
+  *)
+    [[ "${1:-}" == run ]] || fail "usage: scripts/gpu-check.sh bundle [DIR], run [DIR [PART...]], or limits" ;;
 esac
 usual="gpu-check"
 if [[ -f COMMIT ]]; then usual=$PWD; fi # this script is part of a bundle
-"$1" "${given:-$usual}"
+"$1" "${given:-$usual}" "${@:3}"

@@ -46,7 +46,7 @@ def details(figures):
             ratio = step["step_seconds"] / step["floor_seconds"]
             yield part[5:], milliseconds(step["step_seconds"]), f"{ratio:.2f} x floor; " + ", ".join(
                 f"{key} {milliseconds(step[key + '_seconds'])}" for key in STEP_PARTS)
-    for row in (figures.get("bench-scaling") or {}).get("rows", []):
+    for row in (figures.get("scaling") or {}).get("rows", []):
         yield "scaling", f"{row['workers']} workers", f"step {milliseconds(row['step_seconds'])}"
     for row in (figures.get("peers") or {}).get("steps", []):
         for program, seconds in row["seconds"].items():

@@ -27,10 +27,12 @@ while [ "$1" != bin/test_device ]; do shift; done
 "$@" && echo "========= ERROR SUMMARY: ${ERRORS:-0} errors"
 END
   program "$bundle/bin/onebit" <<'END'
+figures='{}'
 while [ $# -gt 0 ]; do
   case "$1" in
     list) echo "cuda:0 A GPU" ;;
-    --json) echo '{}' ;;
+    scaling) figures='{"rows": [{"workers": 4, "step_seconds": 0.002}]}' ;;
+    --json) echo "$figures" ;;
     --weights-out) echo weights >"$2" ;;
   esac
   shift
@@ -54,11 +56,13 @@ check() {
   wrong=$((wrong + 1))
 }
 
-# Runs the bundle's script, sets `status` and `text`.
+# run [VARIABLE=VALUE...] [-- PART...]: runs the bundle's script, sets `status` and `text`.
 run() {
+  local -a variables=()
+  while (($#)) && [[ "$1" != -- ]]; do variables+=("$1") && shift; done
   status=0
   rm -f -- "$CALLS"
-  text=$(SLOW="" env "$@" "$bundle/scripts/gpu-check.sh" run 2>&1) || status=$?
+  text=$(SLOW="" env "${variables[@]}" "$bundle/scripts/gpu-check.sh" run "$bundle" "${@:2}" 2>&1) || status=$?
 }
 
 names() { "$source/scripts/gpu-check.sh" limits | grep -v '^all' | cut -d ' ' -f 1 | paste -s -d ' '; }
@@ -85,6 +89,8 @@ check "what the programs were asked" "$(printf '%s\n' \
 check "results on file" "$(names)" "$(python3 -c 'import json, sys
 print(*(part["part"] for part in json.load(open(sys.argv[1]))["parts"]))' "$OUT/gpu-check.json")"
 
+check "figures in the table" "4 workers step 2.000 ms" "$(sed -n 's/  */ /g; s/^scaling \(4.*\)/\1/p' <<<"$text")"
+
 run GPU_CHECK_LIMIT=test_compress:1 SLOW=test_compress
 check "status after a cut" 1 "$status"
 check "parts that were cut" test_compress "$(rows CUT)"
@@ -95,6 +101,15 @@ check "parts that failed" "" "$(rows FAILED)"
 run ERRORS=2
 check "status after errors" 1 "$status"
 check "sanitizers that found errors" "memcheck synccheck initcheck racecheck" "$(rows FAILED)"
+
+run -- peers test_optim
+check "status of two parts" 0 "$status"
+check "the parts that were asked for" "test_optim" "$(rows passed)"
+check "what they asked" "test_optim cuda --filenames-as-tags --durations yes [#test_optim]" "$(cat -- "$CALLS")"
+
+run -- test_opt
+check "status of an unknown part" 1 "$status"
+check "words of an unknown part" "no part test_opt; scripts/gpu-check.sh limits lists the parts" "${text##*: }"
 
 program "$work/path/nvidia-smi" <<<'exit 9'
 run
