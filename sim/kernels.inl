@@ -14,6 +14,7 @@
 #include "sim/layers/image/norm_kernels.hpp"
 #include "sim/models/penalty.hpp"
 #include "sim/models/quadratic_kernels.hpp"
+#include "sim/probe/denominator_kernels.hpp"
 #include "sim/probe/probe_kernels.hpp"
 #include "sim/probe/theory_kernels.hpp"
 
@@ -39,6 +40,7 @@ ONEBIT_FOR_EACH_ITEM(onebit::sim::MaxPoolGradientKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::RowAdagradKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::RunningStatisticsKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::TokenOrderKernel);
+ONEBIT_FOR_EACH_LARGE_ITEM(onebit::sim::PositiveRanksKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::AddFirstKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::AveragePoolGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::AveragePoolKernel);

@@ -13,10 +13,21 @@ struct PlaceErrorsKernel {
   float factor;
   float* out;
   Index out_stride;
-  ONEBIT_HOST_DEVICE double operator()(Index row, Index segment, Index i) const {
+
+  struct Element {
+    const float* error;
+    float factor;
+    float* out;
+    ONEBIT_HOST_DEVICE float load(Index i) const { return error[i]; }
+    ONEBIT_HOST_DEVICE double store(Index i, float e) const {
+      out[i] = factor * e;
+      return 0;
+    }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
     const Segment& s = segments[segment];
-    out[row * out_stride + s.parameter + i] = factor * errors[row * stride + s.state + i];
-    return 0;
+    return {errors + row * stride + s.state, factor, out + row * out_stride + s.parameter};
   }
 };
 

@@ -17,9 +17,10 @@ inline unsigned blocks(Index count) {
   return static_cast<unsigned>(std::min(count, kMostBlocks));
 }
 
-/// Returns the grid for rows of chunks, with a block for each chunk.
+/// Returns the grid for rows of chunks, with a block for each chunk of each row. The same chunk of all rows comes
+/// first, so that what the rows share is read from the caches.
 inline dim3 row_blocks(Index rows, Index chunks) {
-  return {blocks(chunks), blocks(rows)};
+  return {blocks(rows), blocks(chunks)};
 }
 
 /// Returns the number of blocks of `threads` threads that run at the same time if the GPU does nothing else, at least

@@ -166,8 +166,8 @@ void sum_columns(const Queue& queue, Index groups, Index rows, Index columns, Ke
   using namespace detail;
   if (groups <= 0 || columns <= 0) return;
   const dim3 threads(threads_along(columns), static_cast<unsigned>(kColumnLanes));
-  launch(queue, row_blocks(groups, ceil_div(columns, threads.x)), threads, typeid(Kernel), visit_columns<Kernel>,
-         groups, rows, columns, kernel);
+  const dim3 grid(blocks(ceil_div(columns, threads.x)), blocks(groups));
+  launch(queue, grid, threads, typeid(Kernel), visit_columns<Kernel>, groups, rows, columns, kernel);
 }
 
 template <class Kernel>

@@ -43,8 +43,8 @@ __global__ void __launch_bounds__(kThreads)
     pack_chunks(const __grid_constant__ ChunkView chunks, const __grid_constant__ SignRows out,
                 const __grid_constant__ Kernel kernel) {
   const Index lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (Index row = blockIdx.y; row < out.rows; row += gridDim.y) {
-    for (Index k = blockIdx.x; k < chunks.count; k += gridDim.x) {
+  for (Index k = blockIdx.y; k < chunks.count; k += gridDim.y) {
+    for (Index row = blockIdx.x; row < out.rows; row += gridDim.x) {
       const Chunk chunk = chunks[k];
       const auto predicate = at(kernel, row, chunk);
       std::uint8_t* bytes = out.bits + row * out.row_bytes + out.byte_offset[chunk.segment];

@@ -1,5 +1,6 @@
 #include "device/debug/memory.hpp"
 
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,9 +19,12 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-/// Words below this are numbers: 0.9f before four bytes of padding reads as address 0x3f666666. A program at fixed
-/// addresses may have a heap there; that of a position-independent one lies above.
-constexpr std::uintptr_t kLowestPointer = std::uintptr_t{1} << 32;
+/// Words below the result are numbers. 0.9f before four bytes of padding reads as address 0x3f666666, where the heap of
+/// a program at fixed addresses may lie; the numbers 3 and 2 read as 0x200000003, where CUDA's driver maps memory of its
+/// own. The memory of a position-independent program lies above the program itself.
+std::uintptr_t lowest_pointer() {
+  return std::max<std::uintptr_t>(std::uintptr_t{1} << 32, ::getauxval(AT_PHDR));
+}
 
 std::size_t page_size() {
   static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -129,10 +133,11 @@ bool GuardedMemory::owns(std::uintptr_t address) const {
 
 void GuardedMemory::check(const void* kernel, std::size_t size, const std::type_info& type) {
   const std::scoped_lock lock(mutex_);
+  const std::uintptr_t lowest = lowest_pointer();
   for (std::size_t offset = 0; offset + sizeof(std::uintptr_t) <= size; offset += alignof(void*)) {
     std::uintptr_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(kernel) + offset, sizeof word);
-    if (word < kLowestPointer || owns(word) || !is_mapped(word)) continue;
+    if (word < lowest || owns(word) || !is_mapped(word)) continue;
     throw Error("a kernel was given a pointer to memory outside its device", readable_type(type),
                 "upload the data, or exchange it between devices");
   }

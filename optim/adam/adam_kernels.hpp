@@ -51,9 +51,10 @@ ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_d
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
 }
 
-/// A coordinate before its step, the moments after it, and the step itself (`move`).
-struct Moved {
-  float x, momentum, variance, move;
+/// What an update reads of a coordinate. It computes nothing before it has read several coordinates: a GPU cannot read
+/// ahead of a division or a root.
+struct Coordinate {
+  float x, momentum, variance, gradient;
 };
 
 /// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is already clipped.
@@ -89,17 +90,14 @@ struct AdamKernel {
     float* momentum;
     float* variance;
     const float* gradient;
-    ONEBIT_HOST_DEVICE Moved load(Index i) const {
-      Moved to{x[i], momentum[i], variance[i], 0};
-      adam_moments(s, gradient[i] * gradient_factor, to.momentum, to.variance);
-      to.move = rate * adam_direction(s, weight_decay, to.x, to.momentum, to.variance);
-      return to;
-    }
-    ONEBIT_HOST_DEVICE double store(Index i, const Moved& to) const {
-      momentum[i] = to.momentum;
-      variance[i] = to.variance;
-      x[i] = to.x - to.move;
-      return static_cast<double>(to.move) * static_cast<double>(to.move);
+    ONEBIT_HOST_DEVICE Coordinate load(Index i) const { return {x[i], momentum[i], variance[i], gradient[i]}; }
+    ONEBIT_HOST_DEVICE double store(Index i, Coordinate at) const {
+      adam_moments(s, at.gradient * gradient_factor, at.momentum, at.variance);
+      const float move = rate * adam_direction(s, weight_decay, at.x, at.momentum, at.variance);
+      momentum[i] = at.momentum;
+      variance[i] = at.variance;
+      x[i] = at.x - move;
+      return static_cast<double>(move) * static_cast<double>(move);
     }
     ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
   };
@@ -135,17 +133,14 @@ struct MoveKernel {
     float* x;
     float* momentum;
     const float* variance;
-    ONEBIT_HOST_DEVICE Moved load(Index i) const { return load(i, momentum[i]); }
-    ONEBIT_HOST_DEVICE Moved load(Index i, float m) const {
-      Moved to{x[i], m, variance[i], 0};
-      if (mask && to.variance == 0.0f) to.momentum = 0.0f;
-      to.move = rate * adam_direction(s, weight_decay, to.x, to.momentum, to.variance);
-      return to;
-    }
-    ONEBIT_HOST_DEVICE double store(Index i, const Moved& to) const {
-      momentum[i] = to.momentum;
-      x[i] = to.x - to.move;
-      return static_cast<double>(to.move) * static_cast<double>(to.move);
+    ONEBIT_HOST_DEVICE Coordinate load(Index i) const { return load(i, momentum[i]); }
+    ONEBIT_HOST_DEVICE Coordinate load(Index i, float m) const { return {x[i], m, variance[i], 0}; }
+    ONEBIT_HOST_DEVICE double store(Index i, const Coordinate& at) const {
+      const float m = mask && at.variance == 0.0f ? 0.0f : at.momentum;
+      const float move = rate * adam_direction(s, weight_decay, at.x, m, at.variance);
+      momentum[i] = m;
+      x[i] = at.x - move;
+      return static_cast<double>(move) * static_cast<double>(move);
     }
     ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
     ONEBIT_HOST_DEVICE double operator()(Index i, float m) const { return store(i, load(i, m)); }
@@ -211,7 +206,7 @@ struct MovingVarianceKernel {
   float* variance;
 
   struct Moments {
-    float momentum, variance;
+    float exchanged, momentum, variance;
   };
   struct Element {
     float beta1, one_minus_beta1, kept, added;
@@ -219,16 +214,13 @@ struct MovingVarianceKernel {
     const float* exchanged;
     float* momentum;
     float* variance;
-    ONEBIT_HOST_DEVICE Moments load(Index i) const {
-      Moments to{exchanged[i], variance[i]};
-      const float g = (to.momentum - beta1 * momentum[i]) / one_minus_beta1;
-      if (moves) to.variance = kept * to.variance + added * (g * g);
-      return to;
-    }
-    ONEBIT_HOST_DEVICE double store(Index i, const Moments& to) const {
-      momentum[i] = to.momentum;
-      variance[i] = to.variance;
-      return moves ? std::fabs(static_cast<double>(to.variance)) : 0;
+    ONEBIT_HOST_DEVICE Moments load(Index i) const { return {exchanged[i], momentum[i], variance[i]}; }
+    ONEBIT_HOST_DEVICE double store(Index i, const Moments& at) const {
+      const float g = (at.exchanged - beta1 * at.momentum) / one_minus_beta1;
+      const float v = moves ? kept * at.variance + added * (g * g) : at.variance;
+      momentum[i] = at.exchanged;
+      variance[i] = v;
+      return moves ? std::fabs(static_cast<double>(v)) : 0;
     }
     ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
   };

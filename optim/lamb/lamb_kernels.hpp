@@ -46,10 +46,12 @@ struct DirectionTerm {
     const float* x;
     const float* momentum;
     const float* variance;
-    ONEBIT_HOST_DEVICE double operator()(Index i) const {
-      const auto u = static_cast<double>(adam_direction(s, weight_decay, x[i], momentum[i], variance[i]));
+    ONEBIT_HOST_DEVICE Coordinate load(Index i) const { return {x[i], momentum[i], variance[i], 0}; }
+    ONEBIT_HOST_DEVICE double store(Index, const Coordinate& at) const {
+      const auto u = static_cast<double>(adam_direction(s, weight_decay, at.x, at.momentum, at.variance));
       return u * u;
     }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index row, Index tensor) const {
     const TensorRule& r = rules[tensor];

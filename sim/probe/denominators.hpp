@@ -18,8 +18,9 @@ struct Denominators {
 };
 
 /// Computes the denominators of each tensor: `least` over every coordinate, `low` and `median` over at most 2^16
-/// coordinates of the tensor, evenly spread. Reads the variance to the host. Empty if the optimizer has no variance
+/// coordinates of the tensor, evenly spread. Waits for the device. Empty if the optimizer has no variance
 /// that all workers share.
-Denominators denominators_of(const optim::Denominator& denominator, const std::vector<compress::Tensor>& tensors);
+Denominators denominators_of(const device::Device& device, const optim::Denominator& denominator,
+                             const std::vector<compress::Tensor>& tensors);
 
 }  // namespace onebit::sim

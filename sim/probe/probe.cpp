@@ -222,7 +222,7 @@ TensorRow measure_tensors(const MeasuredDevice& first, Index step, bool probed) 
   const TensorTable table(first.shard.device, first.tensors);
   const optim::TensorNumbers none;
   const optim::TensorNumbers& numbers = state.tensors == nullptr ? none : *state.tensors;
-  const Denominators denominators = denominators_of(state.denominator, first.tensors);
+  const Denominators denominators = denominators_of(first.shard.device, state.denominator, first.tensors);
   return {.step = step,
           .momentum_l2 = table.l2(state.momentum),
           .variance_l1 = table.l1(state.variance),

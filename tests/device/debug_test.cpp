@@ -64,17 +64,46 @@ TEST_CASE("debug: a kernel with a pointer to host memory or to another device's 
   CHECK_THROWS_AS(reduce(device, 1, Chunks(Index{3}), CountTerm{values.data()}, &sum), Error);
 }
 
+namespace {
+
+/// Maps a page at an address for its lifetime, unless something is mapped there already.
+class Page {
+ public:
+  explicit Page(std::uintptr_t address)
+      : page_(::mmap(reinterpret_cast<void*>(address / kBytes * kBytes), kBytes, PROT_READ,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)),
+        mapped_(page_ != MAP_FAILED || errno == EEXIST) {}
+  ~Page() {
+    if (page_ != MAP_FAILED) ::munmap(page_, kBytes);
+  }
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+
+  bool mapped() const { return mapped_; }
+
+ private:
+  static constexpr std::size_t kBytes = 4096;
+  void* page_;
+  bool mapped_;
+};
+
+}  // namespace
+
 TEST_CASE("debug: a number in a kernel is no pointer, even if memory is mapped at that address") {
-  const float beta = 0.9F;
-  const std::uintptr_t address = std::bit_cast<std::uint32_t>(beta);
-  constexpr std::size_t kBytes = 4096;
-  void* const page = ::mmap(reinterpret_cast<void*>(address / kBytes * kBytes), kBytes, PROT_READ,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  const bool mapped = page != MAP_FAILED || errno == EEXIST;
-  REQUIRE(mapped);
   const Device device = Device::debug(1);
   auto values = on(device, std::vector<float>{1, 2, 3});
+
+  const float beta = 0.9F;
+  const Page heap(std::bit_cast<std::uint32_t>(beta));
+  REQUIRE(heap.mapped());
   CHECK_NOTHROW(for_each(device, 3, MultiplyKernel{values.data(), beta}));
   CHECK(values.to_host() == std::vector<float>{beta, 2 * beta, 3 * beta});
-  if (page != MAP_FAILED) ::munmap(page, kBytes);
+
+  constexpr Index three_and_two = (Index{2} << 32) + 3;
+  const Page driver(static_cast<std::uintptr_t>(three_and_two));
+  REQUIRE(driver.mapped());
+  const auto offsets = on(device, std::vector<Index>{0});
+  auto sum = Buffer<double>::zeros(device, 1);
+  CHECK_NOTHROW(
+      reduce(device, 1, Chunks(Index{3}), ValueTerm{values.data(), three_and_two, offsets.data()}, sum.data()));
 }

@@ -1,4 +1,5 @@
-// cuBLAS for emulated GPUs: runs the CPU's products in the order of the stream, and refuses what cuBLAS refuses.
+// cuBLAS for emulated GPUs: runs products in the order of the stream, and refuses what cuBLAS refuses. A product is the
+// sum of two halves, each by the CPU's loops: cuBLAS does not have the CPU's bits either.
 
 #include "device/cuda/blas.hpp"
 
@@ -82,6 +83,22 @@ cublasStatus_t status_of(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? CUBLAS_STATUS_ALLOC_FAILED : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
+/// Computes a batch of products as the sums of two products over half of the terms each.
+void multiply(cublasComputeType_t compute, const GemmShape& shape, const onebit::device::MatrixIn& left,
+              const onebit::device::MatrixIn& right, const onebit::device::MatrixOut& out, Index batch) {
+  const onebit::device::cpu::Queue queue = queue_of(compute);
+  const Index half = shape.k / 2;
+  GemmShape first = shape, second = shape;
+  first.k = half;
+  second.k = shape.k - half;
+  second.accumulate = shape.accumulate || half > 0;
+  if (half > 0) onebit::device::cpu::gemm_batched(queue, first, left, right, out, batch);
+  onebit::device::MatrixIn rest_left = left, rest_right = right;
+  rest_left.data += half * (shape.transpose_a ? left.leading : 1);
+  rest_right.data += half * (shape.transpose_b ? 1 : right.leading);
+  onebit::device::cpu::gemm_batched(queue, second, rest_left, rest_right, out, batch);
+}
+
 /// The matrices of a product whose addresses are in the GPU's memory.
 struct Operands {
   const float* a;
@@ -107,8 +124,8 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
   const MatrixOut out{static_cast<float*>(c), ldc, stride_c};
   if (!valid(shape, ldb, lda, ldc, batch)) return CUBLAS_STATUS_INVALID_VALUE;
   if (!Operands{left.data, right.data, out.data}.aligned_to(sizeof(float))) return CUBLAS_STATUS_INVALID_VALUE;
-  return status_of(onebit::emulator::enqueue(
-      handle->stream, [=] { cpu::gemm_batched(queue_of(compute), shape, left, right, out, batch); }));
+  return status_of(
+      onebit::emulator::enqueue(handle->stream, [=] { multiply(compute, shape, left, right, out, batch); }));
 }
 
 /// Reads the addresses of the matrices only when the product runs. The tensor cores' kernels, which it may choose
@@ -125,11 +142,10 @@ cublasStatus_t cublasGemmBatchedEx_64(cublasHandle_t handle, cublasOperation_t t
   if (!valid(shape, ldb, lda, ldc, batch)) return CUBLAS_STATUS_INVALID_VALUE;
   const std::uintptr_t alignment = compute == CUBLAS_COMPUTE_32F_PEDANTIC ? sizeof(float) : 16;
   return status_of(onebit::emulator::enqueue(handle->stream, [=, stream = handle->stream] {
-    const cpu::Queue queue = queue_of(compute);
     for (std::int64_t i = 0; i < batch; ++i) {
       const Operands at{static_cast<const float*>(b[i]), static_cast<const float*>(a[i]), static_cast<float*>(c[i])};
       if (!at.aligned_to(alignment)) return onebit::emulator::fail(stream, cudaErrorMisalignedAddress);
-      cpu::gemm_batched(queue, shape, {at.a, ldb}, {at.b, lda}, {at.c, ldc}, 1);
+      multiply(compute, shape, {at.a, ldb}, {at.b, lda}, {at.c, ldc}, 1);
     }
   }));
 }

@@ -23,7 +23,8 @@ TEST_CASE("denominators: the smallest of all coordinates that move, quantiles by
   for (const std::string& backend : backends()) {
     CAPTURE(backend);
     const auto values = device::Buffer<float>::copy_of(device_of(backend), variance);
-    const Denominators d = denominators_of({.variance = &values, .correction = 2, .eps = 0.5}, tensors);
+    const Denominators d =
+        denominators_of(device_of(backend), {.variance = &values, .correction = 2, .eps = 0.5}, tensors);
     REQUIRE(d.least.size() == 3);
     CHECK(d.least[0] == 2.5);
     CHECK(d.low[0] == 2.5);
@@ -38,5 +39,5 @@ TEST_CASE("denominators: the smallest of all coordinates that move, quantiles by
 }
 
 TEST_CASE("denominators: of an optimizer that divides by nothing there are none") {
-  CHECK(denominators_of({}, {{"a", 5}}).least.empty());
+  CHECK(denominators_of(device::Device::cpu(1), {}, {{"a", 5}}).least.empty());
 }

@@ -23,15 +23,19 @@ struct Cut {
   }
 };
 
-/// Number of times that `largest` reads its values.
+/// Number of times that `ranked_magnitude` reads its values.
 inline constexpr double kSelectionPasses = 3;
 
-/// Returns the cut that sends the k largest of the n values at(0), ..., 0 <= k <= n. This is a radix selection: three
-/// passes count by 11, 10 and 10 bits of the magnitudes, from the highest down. Among equal magnitudes, the first ones
-/// are sent.
+/// A magnitude, the rank of an element among those of this magnitude (1 is the first), and their number.
+struct RankedMagnitude {
+  std::uint32_t magnitude;
+  Index rank, count;
+};
+
+/// Finds the k-th largest magnitude of the n values at(0), ..., 1 <= k <= n. This is a radix selection: three passes
+/// count by 11, 10 and 10 bits of the magnitudes, from the highest down.
 template <class At, class Lanes>
-ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
-  if (k == 0) return {0x7FFFFFFFu, -1, 0};
+ONEBIT_DEVICE RankedMagnitude ranked_magnitude(const At& at, Index n, Index k, const Lanes& lanes) {
   std::uint32_t found = 0;      // the known digits of the k-th largest magnitude
   device::Ranked kth{0, k, n};  // its rank among the elements with these digits
   for (int shift = 20; shift >= 0; shift -= 10) {
@@ -42,8 +46,18 @@ ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
     });
     found |= kth.bin << shift;
   }
-  if (kth.rank == kth.count) return {found, n, k};
-  return {found, lanes.nth(n, kth.rank - 1, [&at, found](Index i) { return magnitude(at(i)) == found; }), k};
+  return {found, kth.rank, kth.count};
+}
+
+/// Returns the cut that sends the k largest of the n values at(0), ..., 0 <= k <= n. Among equal magnitudes, the first
+/// ones are sent.
+template <class At, class Lanes>
+ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
+  if (k == 0) return {0x7FFFFFFFu, -1, 0};
+  const RankedMagnitude kth = ranked_magnitude(at, n, k, lanes);
+  if (kth.rank == kth.count) return {kth.magnitude, n, k};
+  const auto ties = [&at, &kth](Index i) { return magnitude(at(i)) == kth.magnitude; };
+  return {kth.magnitude, lanes.nth(n, kth.rank - 1, ties), k};
 }
 
 /// Returns the cut that sends all nonzero elements of at least this magnitude.
