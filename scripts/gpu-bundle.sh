@@ -55,7 +55,7 @@ copy_programs() {
     cp -- "$build/tests/${program#test_}/$program" "$dir/bin/"
     filter_of "$program" >"$dir/filters/$program"
   done
-  if emulates; then echo "[#launch_test]~[.]"; else echo "[#launch_test]~[.],[#lanes_test]~[.]"; fi >"$dir/filters/racecheck"
+  if emulates; then echo "[#launch_test]~[.]"; else echo "[#launch_test]~[.],[#lanes_test]~[.]~[long]"; fi >"$dir/filters/racecheck"
   cp -r -- "$build"/experiments/onebit "$build"/experiments/presets "$dir/bin/"
   mapfile -t libraries < <(libraries_of "$dir"/bin/onebit "$dir"/bin/test_*)
   ((${#libraries[@]})) || fail "ldd names no libraries for $dir/bin, which cannot be right"

@@ -39,10 +39,17 @@ why() {
   printf '%s (status %d)' "${line:-no output}" "$2"
 }
 
+# last_test NAME STATUS: prints the last test that a program finished before it was cut, or the end of its output
+last_test() {
+  local line
+  line=$(grep -E '^[0-9.]+ s: ' -- "$work/$1.log" | tail -n 1 | cut -c 1-160) || true
+  printf '%s' "${line:-$(why "$1" "$2")}"
+}
+
 # failed NAME STATUS [DETAIL]: adds a row for a command that failed or was cut
 failed() {
   if was_cut "$2"; then
-    row CUT "after $limit s; last line: $(why "$1" "$2")"
+    row CUT "after $limit s; last: $(last_test "$1" "$2")"
   else
     row FAILED "${3:+$3: }$(why "$1" "$2")"
   fi

@@ -1,8 +1,6 @@
 #pragma once
 // Sums over chunks by blocks of threads, in the order of cpu/launch.hpp: a thread forms one of the 16 interleaved sums
-// of one run of kSumRun elements; a tree adds up the runs, and then the 16 lanes. Two threads read the elements of such
-// a sum in turns, so that a warp's accesses are contiguous: with accesses of half a line, kernels that also write
-// reach a third of the memory's rate on an H200.
+// of one run of kSumRun elements; a tree adds up the runs, and then the 16 lanes.
 
 #include "device/cuda/grid.cuh"
 #include "device/launch/chunks.hpp"
@@ -42,30 +40,52 @@ inline constexpr unsigned kLanes = kSumLanes;
 inline constexpr unsigned kSumThreads = static_cast<unsigned>(kChunk / kSumRun) * kLanes;
 static_assert(kSumThreads == kThreads, "a thread has one lane of one run");
 
-/// This thread's share of a chunk's sum: lane threadIdx.x % kLanes of run threadIdx.x / kLanes.
+/// This thread's share of a chunk's sum, lane threadIdx.x % kLanes of run threadIdx.x / kLanes, read by this thread
+/// alone.
 template <class Term>
-__device__ double lane_sum(const Term& term, const Chunk& chunk) {
-  constexpr Index together = 4, warp = 32;
-  const Index lane = threadIdx.x % warp, own_run = lane / kLanes;
-  const Index runs = chunk.begin + threadIdx.x / warp * (2 * kSumRun);  // the warp's two runs
+__device__ double lane_sum_alone(const Term& term, const Chunk& chunk) {
+  constexpr Index together = 4;
+  const Index first = chunk.begin + threadIdx.x / kLanes * kSumRun + threadIdx.x % kLanes;
   double sum = 0;
-  if (runs + 2 * kSumRun <= chunk.end) {
-    // In each round, the threads that sum a run read its even groups of kLanes elements, the others the odd ones.
-    constexpr Index rounds = 2 * kSumRun / (together * warp);
-#pragma unroll 1
-    for (Index round = 0; round < rounds; ++round) {
-      const Index run = round / (rounds / 2);
-      const bool adds = run == own_run;
-      visit_together<together>(term, runs + round * together * warp + (lane ^ run * kLanes), warp, [&](double even) {
-        const double odd = __shfl_xor_sync(0xFFFFFFFFu, even, kLanes);
-        if (adds) sum = (sum + even) + odd;
-      });
-    }
+  const auto add = [&sum](double value) { sum += value; };
+  if (first + kSumRun - kLanes < chunk.end) {
+    for (Index i = first; i < first + kSumRun; i += together * kLanes) visit_together<together>(term, i, kLanes, add);
   } else {
-    const Index first = runs + own_run * kSumRun + lane % kLanes;
-    for (Index i = first; i < first + kSumRun && i < chunk.end; i += kLanes) sum += term(i);
+    for (Index i = first; i < first + kSumRun && i < chunk.end; i += kLanes) add(term(i));
   }
   return sum;
+}
+
+/// The same; two threads read the elements in turns, so that the warp's accesses are contiguous.
+template <class Term>
+__device__ double lane_sum_in_turns(const Term& term, const Chunk& chunk) {
+  constexpr Index together = 4, warp = 32, rounds = 2 * kSumRun / (together * warp);
+  const Index runs = chunk.begin + threadIdx.x / warp * (2 * kSumRun);  // the warp's two runs
+  if (runs + 2 * kSumRun > chunk.end) return lane_sum_alone(term, chunk);
+  const Index lane = threadIdx.x % warp;
+  double sum = 0;
+#pragma unroll 1
+  for (Index round = 0; round < rounds; ++round) {
+    // The threads that sum this run read its even groups of kLanes elements, the warp's other threads the odd ones.
+    const Index run = round / (rounds / 2);
+    const bool adds = run == lane / kLanes;
+    visit_together<together>(term, runs + round * together * warp + (lane ^ run * kLanes), warp, [&](double even) {
+      const double odd = __shfl_xor_sync(0xFFFFFFFFu, even, kLanes);
+      if (adds) sum = (sum + even) + odd;
+    });
+  }
+  return sum;
+}
+
+/// This thread's share of a chunk's sum. What a kernel writes decides how it should read: on an H200, writes of half a
+/// line take a kernel to a third of the memory's rate, and reads of half a line cost nothing.
+template <class Term>
+__device__ double lane_sum(const Term& term, const Chunk& chunk) {
+  if constexpr (requires { term.load(chunk.begin); }) {
+    return lane_sum_in_turns(term, chunk);
+  } else {
+    return lane_sum_alone(term, chunk);
+  }
 }
 
 /// Adds up the sums of a warp's two runs, lane by lane.

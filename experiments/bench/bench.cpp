@@ -9,16 +9,15 @@ namespace onebit::experiments {
 
 std::vector<std::vector<double>> interleaved(const device::Device& device, const std::vector<Candidate>& candidates,
                                              Index rounds) {
-  std::vector<std::vector<device::Seconds>> laps(candidates.size());  // read in the end: reading one waits for a GPU
+  std::vector<std::vector<double>> seconds(candidates.size());
   for (Index round = -1; round < rounds; ++round) {
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       device::Stopwatch watch(device);
       candidates[c].run();
-      if (round >= 0) laps[c].push_back(watch.lap());
+      const double lap = watch.lap();
+      if (round >= 0) seconds[c].push_back(lap);
     }
   }
-  std::vector<std::vector<double>> seconds;
-  for (const std::vector<device::Seconds>& of : laps) seconds.emplace_back(of.begin(), of.end());
   return seconds;
 }
 

@@ -181,7 +181,7 @@ TEST_CASE("groups of one do the work where OpenMP gives fewer threads than asked
   omp_set_max_active_levels(levels);
 }
 
-TEST_CASE("groups select elements in ascending order and by rank, on every backend") {
+TEST_CASE("groups select elements in ascending order and by rank, on every backend", "[long]") {
   for (const Device& device : group_devices()) {
     for (const Index n : kSizes) {
       const std::vector<std::uint8_t> bytes = some_bytes(n);
