@@ -49,8 +49,7 @@ ONEBIT_DEVICE void encode_segment(const Method& method, const SegmentInput& in, 
   }
 }
 
-/// Calls use(i, value) for every element that was encoded, from any lane. A method is `kElementwise` if its decode
-/// yields every element, and does so in lanes.each, lanes.each_in_runs and, for the last incomplete group, lanes.once.
+/// Calls use(i, value) for every element that was encoded, from any lane.
 template <class Method, class Use, class Lanes>
 ONEBIT_DEVICE void decode_segment(const Method& method, const std::uint8_t* in, Index n, const Use& use,
                                   const Lanes& lanes) {
@@ -94,46 +93,9 @@ struct EncodeSegments {
   }
 };
 
-/// The lanes of an item for a part of what they share out: `each` visits only the numbers of one of `count` windows. A
-/// number always goes to the same lane.
-template <class Lanes>
-class WindowLanes {
- public:
-  ONEBIT_DEVICE WindowLanes(const Lanes& lanes, Index window, Index count)
-      : lanes_(lanes), window_(window), count_(count) {}
-
-  template <class Visit>
-  ONEBIT_DEVICE void each(Index n, const Visit& visit) const {
-    lanes_.each(part(n), visit);
-  }
-  template <class Bind>
-  ONEBIT_DEVICE void each_in_runs(Index n, Index run, const Bind& bind) const {
-    lanes_.each_in_runs(part(n), run, bind);
-  }
-  template <class Write>
-  ONEBIT_DEVICE void once(const Write& write) const {
-    if (window_ + 1 == count_) lanes_.once(write);
-  }
-
- private:
-  ONEBIT_DEVICE Range part(Index n) const {
-    const Index size = ceil_div(n, count_), first = window_ * size < n ? window_ * size : n;
-    return {first, n - first < size ? n - first : size};
-  }
-
-  const Lanes& lanes_;
-  Index window_, count_;
-};
-
-template <class Method>
-concept Elementwise = requires { requires Method::kElementwise; };
-
 /// target += mean of the decoded rows, which are summed in double in `sums`.
 template <class Method>
 struct AddDecoded {
-  /// Elements of a window, whose sums should stay in the caches while all rows are added: few for each lane of a GPU.
-  static constexpr Index kWindow = 8 * device::kLargeItemLanes;
-
   Method method;
   const Segment* segments;
   const Index* offsets;
@@ -148,36 +110,16 @@ struct AddDecoded {
   ONEBIT_DEVICE void operator()(Index segment, const Lanes& lanes) const {
     const Segment& s = segments[segment];
     double* sum = sums + s.state;
-    if constexpr (Elementwise<Method>) {
-      const Index windows = ceil_div(s.active, kWindow * lanes.members());
-      for (Index window = 0; window < windows; ++window) add_rows(segment, WindowLanes<Lanes>(lanes, window, windows));
-    } else {
-      lanes.each(s.active, [sum](Index i) { sum[i] = 0; });
-      for (Index row = 0; row < rows; ++row) {
-        lanes.barrier();
-        decode_row(segment, row, lanes, [sum](Index i, float value) { sum[i] += static_cast<double>(value); });
-      }
+    lanes.each(s.active, [sum](Index i) { sum[i] = 0; });
+    for (Index row = 0; row < rows; ++row) {
+      lanes.barrier();
+      const auto add = [sum](Index i, float value) { sum[i] += static_cast<double>(value); };
+      decode_segment(method, body + row * row_bytes + offsets[segment], s.active, add, lanes);
     }
     lanes.barrier();
     float* out = target + (to_parameters ? s.parameter : s.state);
     const auto all = static_cast<double>(rows);
     lanes.each(to_parameters ? s.real : s.active, [=](Index i) { out[i] += static_cast<float>(sum[i] / all); });
-  }
-
- private:
-  /// Each lane adds up its own elements, so no lane waits for another.
-  template <class Lanes>
-  ONEBIT_DEVICE void add_rows(Index segment, const Lanes& lanes) const {
-    double* sum = sums + segments[segment].state;
-    decode_row(segment, 0, lanes, [sum](Index i, float value) { sum[i] = 0.0 + static_cast<double>(value); });
-    for (Index row = 1; row < rows; ++row) {
-      decode_row(segment, row, lanes, [sum](Index i, float value) { sum[i] += static_cast<double>(value); });
-    }
-  }
-
-  template <class Lanes, class Use>
-  ONEBIT_DEVICE void decode_row(Index segment, Index row, const Lanes& lanes, const Use& use) const {
-    decode_segment(method, body + row * row_bytes + offsets[segment], segments[segment].active, use, lanes);
   }
 };
 

@@ -51,29 +51,19 @@ class GroupLanes {
   GroupLanes(const GroupLanes&) = delete;  // a copy would not know which of the two buffers comes next
   GroupLanes& operator=(const GroupLanes&) = delete;
 
-  /// Calls visit(i) for the i in a range, or in [0, n); in the same range, the same i always goes to the same lane.
-  template <class Visit>
-  ONEBIT_DEVICE void each(Range range, const Visit& visit) const {
-    const Range own = share(range.count);
-    member_.each(range.first + own.first, range.first + own.end(), visit);
-  }
+  /// Calls visit(i) for i in [0, n); the same i and n always go to the same lane.
   template <class Visit>
   ONEBIT_DEVICE void each(Index n, const Visit& visit) const {
-    each(Range{0, n}, visit);
+    const Range own = share(n);
+    member_.each(own.first, own.end(), visit);
   }
 
   /// Like each, with visit = bind(i / run), so that data can be looked up once per run.
   template <class Bind>
-  ONEBIT_DEVICE void each_in_runs(Range range, Index run, const Bind& bind) const {
-    const Range own = share(range.count);
-    member_.each_in_runs(range.first + own.first, range.first + own.end(), run, bind);
-  }
-  template <class Bind>
   ONEBIT_DEVICE void each_in_runs(Index n, Index run, const Bind& bind) const {
-    each_in_runs(Range{0, n}, run, bind);
+    const Range own = share(n);
+    member_.each_in_runs(own.first, own.end(), run, bind);
   }
-
-  ONEBIT_DEVICE Index members() const { return members_; }
 
   /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with a number of lanes that
   /// suits this size. visit may use only sum, largest and once of these lanes. After a barrier(), other lanes can read

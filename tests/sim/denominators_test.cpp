@@ -22,9 +22,9 @@ TEST_CASE("denominators: the smallest of all coordinates that move, quantiles by
   const std::vector<compress::Tensor> tensors = {{"a", 5}, {"zeros", 2}, {"many", kMany}};
   for (const std::string& backend : backends()) {
     CAPTURE(backend);
-    const auto values = device::Buffer<float>::copy_of(device_of(backend), variance);
-    const Denominators d =
-        denominators_of(device_of(backend), {.variance = &values, .correction = 2, .eps = 0.5}, tensors);
+    const device::Device device = device_of(backend);
+    const auto values = device::Buffer<float>::copy_of(device, variance);
+    const Denominators d = denominators_of(device, {.variance = &values, .correction = 2, .eps = 0.5}, tensors);
     REQUIRE(d.least.size() == 3);
     CHECK(d.least[0] == 2.5);
     CHECK(d.low[0] == 2.5);

@@ -19,7 +19,6 @@ namespace onebit::compress {
 /// E||C[y] - y||^2 = s ||y||_1 - ||y||_2^2 without clipping. No omega is declared, because another worker may make s
 /// arbitrarily large. For a single worker, omega is (sqrt(n) - 1) / 2.
 struct TernGrad {
-  static constexpr bool kElementwise = true;
   double clip = 0;  ///< clipping bound in root mean squares of the segment; 0: no clipping
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 4 + ceil_div(n, 5) : 0; }
@@ -64,7 +63,6 @@ struct TernGrad {
 /// count as zero, as in all kernels. Payload: 9 bits per element, the exponent field of float32 (0 for zero) below the
 /// sign.
 struct Natural {
-  static constexpr bool kElementwise = true;
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return ceil_div(9 * n, 8); }
   double omega(Index) const { return 0.125; }
   static double reads() { return 0; }
@@ -102,7 +100,6 @@ struct Natural {
 /// |S| is at least their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32 costs 2^-48
 /// ||y||^2, a second-order term.
 struct TwoMeans {
-  static constexpr bool kElementwise = true;
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 8 + ceil_div(n, 8) : 0; }
   double delta(Index n) const { return n > 0 ? 1 / static_cast<double>(n) - 0x1p-47 : 1; }
   static double reads() { return 3; }

@@ -10,7 +10,6 @@ namespace onebit::compress {
 
 /// The identity: 4 bytes per element, no error.
 struct Fp32 {
-  static constexpr bool kElementwise = true;
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 4 * n; }
   static double reads() { return 0; }
   double delta(Index) const { return 1; }
@@ -34,7 +33,6 @@ struct Fp32 {
 /// into the error.
 /// ||x - C[x]||^2 <= 2^-22 ||x||^2 for numbers in the normal range, 2^-14 and above; smaller ones lose up to 2^-25.
 struct Fp16 {
-  static constexpr bool kElementwise = true;
   static constexpr float kLargest = 65504.0f;
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 2 * n; }
   static double reads() { return 0; }
@@ -57,7 +55,6 @@ struct Fp16 {
 
 /// bfloat16, round to nearest even: the upper half of a float32. |x - C[x]| <= 2^-8 |x|.
 struct Bf16 {
-  static constexpr bool kElementwise = true;
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 2 * n; }
   static double reads() { return 0; }
   double delta(Index) const { return 1 - 0x1p-16; }

@@ -22,7 +22,6 @@ namespace onebit::compress {
 template <class Packing>
 struct Qsgd {
   static constexpr bool kVariableSize = Packing::kVariableSize;
-  static constexpr bool kElementwise = !kVariableSize;
   static constexpr Index kHeader = kVariableSize ? 4 : 0;
 
   Index levels = 127;  ///< s: number of levels of each sign

@@ -61,7 +61,6 @@ struct E5m2 {
 /// count as zero, as in all kernels, and the bound leaves them out.
 template <class Number>
 struct BlockScaled {
-  static constexpr bool kElementwise = true;
   Index block = 0;  ///< elements that share a scale; 0: the segment
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return Buckets(n, block).bytes() + ceil_div(n * Number::kBits, 8); }
@@ -109,7 +108,6 @@ struct BlockScaled {
 /// ||y||_2^2, so no delta is declared.
 /// Payload: the scale of every block (float32), then one bit per element, set for +.
 struct BlockSigns {
-  static constexpr bool kElementwise = true;
   Index block = 0;  ///< elements that share a scale; 0: the segment
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return Buckets(n, block).bytes() + ceil_div(n, 8); }
