@@ -101,8 +101,9 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
     if (references.of[i] || i == references.baseline) continue;
     references.of[i] = references.baseline;
     const std::string optimizer = optimizer_of(arms[i]), parent(optim::parent_of(optimizer));
-    const std::string note = "the parent of " + optimizer + ", " + parent + ", is not among the runs: compared with " +
-                             arms[references.baseline].name;
+    const std::string note =
+        optimizer + " is compared with " + arms[references.baseline].name + ", because " + parent +
+        ", which compresses nothing, was not run; so not all of the difference is due to compression";
     if (!parent.empty() && std::ranges::find(references.notes, note) == references.notes.end()) {
       references.notes.push_back(note);
     }

@@ -116,7 +116,7 @@ std::string failure(const Arm& baseline, const Arm& arm) {
 
 /// Returns "about 34 seeds would be needed to show 1%".
 std::string need_text(const Verdict& verdict) {
-  return seeds_needed_text(verdict.seeds_needed) + " would be needed to show " + percent(verdict.visible);
+  return seeds_needed_text(verdict.seeds_needed) + " would be needed to show " + visible_text(verdict, "");
 }
 
 std::string direction_text(const Verdict& verdict, const std::string& word) {
@@ -221,6 +221,11 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   verdict.visible = criterion.margin;
   if (needed(verdict.visible) <= verdict.difference.pairs) verdict.visible /= 2;
   verdict.seeds_needed = needed(verdict.visible);
+  // Where losses scatter too much for the margin, the seeds for a difference like the one that was seen say more.
+  const double seen = std::abs(verdict.difference.relative.mean);
+  if (verdict.seeds_needed <= useful_seeds || !(seen > verdict.visible)) return;
+  verdict.visible = seen;
+  verdict.seeds_needed = needed(seen);
 }
 
 }  // namespace
@@ -230,9 +235,12 @@ std::string level_text(double level) {
   return figure(100 - left, 8) + "%";
 }
 
+std::string visible_text(const Verdict& verdict, const std::string& before) {
+  return verdict.visible > verdict.criterion.margin ? "such a difference" : before + percent(verdict.visible);
+}
+
 std::string seeds_needed_text(Index seeds) {
-  constexpr Index useful = 1000;
-  if (seeds > useful) return "more than " + std::to_string(useful) + " seeds";
+  if (seeds > useful_seeds) return "more than " + std::to_string(useful_seeds) + " seeds";
   const Index unit = seeds < 100 ? 1 : 10;
   return "about " + std::to_string((seeds + unit / 2) / unit * unit) + " seeds";
 }

@@ -25,6 +25,9 @@ struct Criterion {
   double level_of_each() const { return 1 - (1 - level) / static_cast<double>(comparisons > 1 ? comparisons : 1); }
 };
 
+/// Largest number of seeds that is worth naming.
+inline constexpr Index useful_seeds = 1000;
+
 /// Power for which an unresolved verdict's number of seeds is computed.
 inline constexpr double verdict_power = 0.8;
 
@@ -66,7 +69,8 @@ struct Verdict {
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
   bool equivalent = false;           ///< whether within_margin holds and the arms can be judged
   /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
-  /// seeds to detect the margin. Otherwise 0.
+  /// seeds to detect the margin; the difference that was seen, if the margin would need more than useful_seeds and is
+  /// smaller. Otherwise 0.
   double visible = 0;
   Index seeds_needed = 0;  ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
   Rates baseline_rates, arm_rates;
@@ -82,6 +86,9 @@ std::string text_of(const Criterion& criterion);
 
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
+
+/// Returns the difference that seeds_needed refers to: `before` and "1%", or "such a difference".
+std::string visible_text(const Verdict& verdict, const std::string& before);
 
 /// Returns "about 34 seeds", in tens from 100 on; "more than 1000 seeds" for numbers beyond any use.
 std::string seeds_needed_text(Index seeds);

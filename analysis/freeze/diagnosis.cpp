@@ -217,13 +217,19 @@ void check_freeze(const Facts& facts, Found& found) {
   const bool drifted = drift > kDrifted;
   if (!few && !drifted) return;
   std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
-  if (few) text += "; with its beta2 it averages over about " + std::to_string(std::llround(memory)) + " steps";
+  const double needed = kEarly * memory;
+  const bool short_run = few && !facts.steps.empty() && static_cast<double>(facts.steps.back().step) < needed;
+  if (few) {
+    text += "; with its beta2 it averages over about " + std::to_string(std::llround(memory)) +
+            " steps, and needs at least " + std::to_string(std::llround(needed)) + " of them";
+  }
   if (drifted) {
     text += "; by " + at_step(drift_step) + " an unfrozen variance would give rates that differ by a factor of " +
             text_of(std::exp(drift)) + " in the geometric mean";
   }
   found.push_back({drifted ? Severity::problem : Severity::warning, Cause::variance_frozen_early, text,
-                   "freeze later; 'onebit analyze' shows what every threshold would have chosen"});
+                   short_run ? "train longer, or lower --optimizer.beta2"
+                             : "freeze later; 'onebit analyze' shows what every threshold would have chosen"});
 }
 
 void check_loss_at_freeze(const Facts& facts, Found& found) {

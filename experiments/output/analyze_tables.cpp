@@ -117,7 +117,7 @@ Table tensors_table(const analysis::VarianceView& view) {
   std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) {
     return late(a) != late(b) ? late(a) > late(b) : a.last_ratio < b.last_ratio;
   });
-  Table table({"tensor, slowest first", "elements", "at " + number(view.tensor_threshold) + " or above from",
+  Table table({"tensor, slowest first", "elements", "stays at " + number(view.tensor_threshold) + " or above from",
                "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];
@@ -143,7 +143,7 @@ Table steps_table(const analysis::StepSizes& sizes) {
   for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
   const std::size_t row = sizes.freeze_row;
   std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
-  Table table({"length of a 1-bit step at step " + std::to_string(sizes.steps[row]) + ", in learning rates", "elements",
+  Table table({"length of a 1-bit step at step " + std::to_string(sizes.steps[row]) + ", in multiples of the learning rate", "elements",
                "longest", "99th percentile", "median"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorSteps& tensor = *tensors[i];

@@ -146,15 +146,16 @@ Table arms_table(const std::vector<ArmFigures>& arms) {
 }
 
 std::string baselines_of(const std::vector<ArmFigures>& arms) {
-  const std::string fewer = "times fewer bytes than ";
-  const std::string fp16 = has_boundary(arms) ? "" : "vs fp16: " + fewer + arms.front().ratio_fp16.baseline + "; ";
-  return fp16 + "vs fp32: " + fewer + arms.front().ratio_fp32.baseline;
+  const std::string sent = ", divided by those sent";
+  const std::string fp16 =
+      has_boundary(arms) ? "" : "vs fp16: bytes of " + arms.front().ratio_fp16.baseline + sent + "; ";
+  return fp16 + "vs fp32: bytes of " + arms.front().ratio_fp32.baseline + sent;
 }
 
 std::string target_text(const analysis::Comparison& comparison) {
   const std::string loss = "The loss of " + number(comparison.target, 5) + " is ";
   return loss + (comparison.target_is_given ? "--target."
-                                            : "the lowest that every finished run at a best learning rate reached.");
+                                            : "the lowest loss that all finished runs at the best learning rates reached.");
 }
 
 Table targets_table(const analysis::Comparison& comparison) {

@@ -45,6 +45,14 @@ std::string step_text(const netmodel::StepEstimate& step) {
   return seconds_text(step.step.value) + " (" + join(words, ", ") + ")";
 }
 
+/// Returns the part of an arm's step that takes longest compared with its baseline's, on the first cluster.
+Part most_grown(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline) {
+  std::vector<Part> growth = parts_of(step_of(arm, 0));
+  const std::vector<Part> before = parts_of(step_of(baseline, 0));
+  for (std::size_t i = 0; i < growth.size(); ++i) growth[i].seconds -= before[i].seconds;
+  return *std::ranges::max_element(growth, {}, &Part::seconds);
+}
+
 /// Returns the shown arms that have a step, where there are clusters: not those whose runs all failed before the first.
 std::vector<const analysis::ArmFigures*> shown_arms(const Report& report) {
   std::vector<const analysis::ArmFigures*> arms;
@@ -101,20 +109,22 @@ std::string parts_line(const Report& report) {
   return "Time of a step there: " + join(words, "; ") + ". Fewer bytes shorten only the sending.";
 }
 
+bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline) {
+  const Part most = most_grown(arm, baseline);
+  return most.name == "latency" && most.seconds > 0 && arm.step_messages.mean > baseline.step_messages.mean;
+}
+
 std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline) {
-  std::vector<Part> growth = parts_of(step_of(arm, 0));
-  const std::vector<Part> before = parts_of(step_of(baseline, 0));
-  for (std::size_t i = 0; i < growth.size(); ++i) growth[i].seconds -= before[i].seconds;
-  const Part& most = *std::ranges::max_element(growth, {}, &Part::seconds);
+  const Part most = most_grown(arm, baseline);
   if (!(most.seconds > 0)) return "";
   const std::string text = most.name + ": " + seconds_text(most.seconds) + " more in a step";
-  const double here = arm.step_messages.mean, there = baseline.step_messages.mean;
-  if (most.name != "latency" || !(here > there)) return text;
-  return text + ", in which a worker sends " + number(here, 3) + " messages instead of " + number(there, 3);
+  if (!grows_by_messages(arm, baseline)) return text;
+  return text + ", in which a worker sends " + number(arm.step_messages.mean, 3) + " messages on average instead of " +
+         number(baseline.step_messages.mean, 3);
 }
 
 Table parts_table(const Report& report) {
-  Table table({"parts of a mean step", "computing", "latency", "sending", "coding", "update", "in all"});
+  Table table({"parts of a mean step", "computing", "latency", "sending", "coding", "update", "total"});
   for (std::size_t c = 0; c < report.comparison.clusters.size(); ++c) {
     table.add({"on " + report.comparison.clusters[c].name});
     for (const analysis::ArmFigures* arm : shown_arms(report)) {

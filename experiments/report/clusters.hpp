@@ -17,6 +17,10 @@ std::vector<std::string> cluster_lines(const Report& report);
 /// steps.
 std::string parts_line(const Report& report);
 
+/// Whether the latency is the part of an arm's mean step on the first cluster that grew most against its baseline's,
+/// and the arm sends more messages.
+bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline);
+
 /// Returns the part of an arm's mean step on the first cluster that grew most against its baseline's: "coding: 120 us
 /// more in a step". Empty where no part grew.
 std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline);

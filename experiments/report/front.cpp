@@ -135,8 +135,8 @@ std::string shift_of(const Verdict& verdict) {
 
 /// Returns how many seeds would be needed.
 std::string need_of(const Verdict& verdict) {
-  return analysis::seeds_needed_text(verdict.seeds_needed) + " would be needed to detect a difference of " +
-         percent_text(verdict.visible);
+  return analysis::seeds_needed_text(verdict.seeds_needed) + " would be needed to detect " +
+         analysis::visible_text(verdict, "a difference of ");
 }
 
 /// Whether the interval of a difference reaches into the margin within which losses count as the same.
@@ -199,12 +199,12 @@ std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
   };
   add(baseline.bytes.mean / arm.bytes.mean, "sends # times fewer bytes", "sends # times more bytes");
   if (!arm.seconds.empty()) {
-    const std::string on = " on " + arm.seconds.front().cluster + ", by estimate";
+    const std::string on = " on " + arm.seconds.front().cluster;
     const bool sends_less = arm.bytes.mean < baseline.bytes.mean;
     const std::string grown = sends_less ? grown_part(arm, baseline) : "";
     const std::string why = grown.empty() ? "" : " (" + grown + ")";
-    add(baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean, "is # times as fast" + on,
-        "takes # times as long" + on + why);
+    add(baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean,
+        "is an estimated # times as fast" + on, "takes an estimated # times as long" + on + why);
   }
   if (baseline.bytes.mean == arm.bytes.mean) parts.insert(parts.begin(), "sends the same number of bytes");
   return parts.empty() ? "" : " It " + enumerated(parts) + ".";
@@ -219,12 +219,26 @@ std::string mood_of(const Verdict& verdict) {
   return std::ranges::find(bad, judgement) != std::end(bad) ? " bad" : "";
 }
 
-std::string answers_html(const Comparison& comparison) {
+/// Says why an arm sends more messages than its baseline, if they cost it time: its tensors are exchanged one by one.
+/// Otherwise empty.
+std::string messages_text(const Report& report, const Verdict& verdict) {
+  const ArmFigures& arm = figures_of(report.comparison, verdict.arm);
+  const auto& header = std::ranges::find(report.arms, verdict.arm, &analysis::Arm::name)->runs.front().header;
+  const std::size_t tensors = header.tensors.size();
+  if (arm.seconds.empty() || tensors < 2) return "";
+  if (analysis::option_of(header, "optimizer.granularity") != "tensor") return "";
+  if (!grows_by_messages(arm, figures_of(report.comparison, verdict.baseline))) return "";
+  return " Each of its " + std::to_string(tensors) +
+         " tensors is exchanged in messages of its own; --optimizer.granularity fused exchanges them as one vector.";
+}
+
+std::string answers_html(const Report& report) {
+  const Comparison& comparison = report.comparison;
   std::string html;
   for (const Verdict& verdict : comparison.verdicts) {
     html += html::paragraph(judgement_text(comparison, verdict) + "." + costs_text(comparison, verdict),
                             "answer" + mood_of(verdict)) +
-            html::paragraph(evidence_text(verdict), "evidence");
+            html::paragraph(evidence_text(verdict) + messages_text(report, verdict), "evidence");
   }
   return html;
 }
@@ -300,10 +314,19 @@ std::vector<std::string> cautions_of(const Report& report) {
   return lines;
 }
 
+/// Returns "on held-out examples "; empty where the models need no data or runs evaluate different splits.
+std::string evaluated_text(const Report& report) {
+  const std::string split = option_values(report, "eval.split");
+  if (option_values(report, "data") == "none") return "";
+  return split == "holdout" ? "on held-out examples " : split == "train" ? "on training examples " : "";
+}
+
 /// Says what the columns of the first table are.
-std::string legend_of(const Comparison& comparison) {
+std::string legend_of(const Report& report) {
+  const Comparison& comparison = report.comparison;
   const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
-  return std::string("Final loss: evaluated at the last step") + (seeds ? ", mean ± 95% interval over the seeds" : "") +
+  return "Final loss: " + evaluated_text(report) + "after the last step" +
+         (seeds ? ", mean ± 95% interval over the seeds" : "") +
          ". Times are estimates: the messages that the runs sent, priced on a model of the cluster, ";
 }
 
@@ -356,9 +379,9 @@ std::string title_of(const Report& report) {
 std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
-         html::paragraph(question_of(comparison), "question") + answers_html(comparison) +
+         html::paragraph(question_of(comparison), "question") + answers_html(report) +
          html::blocks(best_table(comparison)) +
-         html::paragraph(legend_of(comparison) + computing_text(comparison), "facts") + clusters_html(report) +
+         html::paragraph(legend_of(report) + computing_text(comparison), "facts") + clusters_html(report) +
          html::list(cautions_of(report)) + findings_html(report);
 }
 

@@ -39,11 +39,14 @@ std::string figures_html(const std::vector<Figure>& figures, const std::string& 
 std::string verdicts_html(const analysis::Comparison& comparison) {
   std::string body;
   for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
-    std::vector<std::string> lines;
+    std::vector<std::string> lines, warnings;
     for (const analysis::Verdict& verdict : section.verdicts) {
       lines.push_back(verdict.sentence);
-      for (const std::string& line : warnings_on(verdict, comparison)) lines.push_back(line);
+      for (const std::string& line : warnings_on(verdict, comparison)) {
+        if (std::ranges::find(warnings, line) == warnings.end()) warnings.push_back(line);
+      }
     }
+    lines.insert(lines.end(), warnings.begin(), warnings.end());
     body += html::heading(3, section.heading.empty() ? "Verdicts" : "Verdicts " + section.heading) +
             html::paragraph(section.rule + ".") + html::list(lines);
   }
@@ -75,9 +78,8 @@ std::string thresholds_html(const analysis::VarianceView& view) {
   return html::table(thresholds_table(view)) +
          html::paragraph(
              "Held from and until: the first stretch at the threshold that is long enough for auto, which freezes at "
-             "the freeze step. Share of run: that step over all steps, w. Papers' ratio: bytes of dense fp16 over "
-             "those "
-             "of a freeze there, 1/(w + (1 - w)/16). The training loss is that of one step's batch.",
+             "the freeze step. Share of run: w = freeze step / all steps. Papers' ratio: bytes of dense fp16 over "
+             "those of a freeze there, 1/(w + (1 - w)/16). The training loss is that of one step's batch.",
              "facts");
 }
 
@@ -127,10 +129,11 @@ std::string network_html(const Report& report) {
                 "facts");
   }
   if (std::isfinite(comparison.target)) {
-    body += html::table(targets_table(comparison)) +
-            html::paragraph(target_text(comparison) +
-                            " A run counts from the first time that its loss reaches this value, interpolated linearly "
-                            "between evaluations; the loss may rise again later.");
+    body +=
+        html::table(targets_table(comparison)) +
+        html::paragraph(target_text(comparison) +
+                        " Each cost is that of first reaching this value, interpolated linearly between evaluations; "
+                        "the loss may rise again later.");
   }
   return body;
 }

@@ -65,7 +65,9 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
   const References references = of(arms);
   CHECK(references.of == Places{std::nullopt, 0, 0});
   CHECK(references.notes ==
-        std::vector<std::string>{"the parent of onebit-lamb, lamb, is not among the runs: compared with adam-0.1"});
+        std::vector<std::string>{
+            "onebit-lamb is compared with adam-0.1, because lamb, which compresses nothing, was not run; so not all of "
+            "the difference is due to compression"});
   const std::vector<Arm> children = {arm("onebit-adam", "0.1", 1, {{"workers", "1"}}),
                                      arm("onebit-adam", "0.2", 1, {{"workers", "4"}})};
   CHECK(of(children).of == Places{std::nullopt, 0});

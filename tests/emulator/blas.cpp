@@ -4,6 +4,7 @@
 #include "device/cuda/blas.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "device/cpu/memory.hpp"
 #include "device/math/gemm.hpp"
@@ -83,11 +84,13 @@ cublasStatus_t status_of(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? CUBLAS_STATUS_ALLOC_FAILED : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-/// Computes a batch of products as the sums of two products over half of the terms each.
+std::atomic<int> exact_users = 0;  ///< CpuProducts that live
+
+/// Computes a batch of products as the sums of two products over half of the terms each, unless there are CpuProducts.
 void multiply(cublasComputeType_t compute, const GemmShape& shape, const onebit::device::MatrixIn& left,
               const onebit::device::MatrixIn& right, const onebit::device::MatrixOut& out, Index batch) {
   const onebit::device::cpu::Queue queue = queue_of(compute);
-  const Index half = shape.k / 2;
+  const Index half = exact_users > 0 ? 0 : shape.k / 2;
   GemmShape first = shape, second = shape;
   first.k = half;
   second.k = shape.k - half;
@@ -149,6 +152,18 @@ cublasStatus_t cublasGemmBatchedEx_64(cublasHandle_t handle, cublasOperation_t t
     }
   }));
 }
+
+namespace onebit::emulator {
+
+CpuProducts::CpuProducts() {
+  ++exact_users;
+}
+
+CpuProducts::~CpuProducts() {
+  --exact_users;
+}
+
+}  // namespace onebit::emulator
 
 namespace onebit::device::cuda {
 

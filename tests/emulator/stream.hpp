@@ -20,6 +20,16 @@ Index allocations();
 /// Lets the next `count` allocations succeed, and all later ones fail. -1: lets all succeed.
 void fail_allocations_after(Index count);
 
+/// Gives products the CPU's bits for its lifetime. Otherwise a product is the sum of two halves, as cuBLAS's have bits
+/// of their own.
+class CpuProducts {
+ public:
+  CpuProducts();
+  ~CpuProducts();
+  CpuProducts(const CpuProducts&) = delete;
+  CpuProducts& operator=(const CpuProducts&) = delete;
+};
+
 /// Returns how often the GPUs have run out of work because the host waited for them.
 Index drains();
 

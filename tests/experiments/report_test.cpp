@@ -250,7 +250,8 @@ TEST_CASE("report: what takes time in a step, and what grew against the baseline
   many.step_messages.mean = 39.6;
   many.times[0].steps[0].exchange.latency.value = 3;
   many.times[0].steps[0].communication.value = 4;
-  CHECK(grown_part(many, few) == "latency: 3 s more in a step, in which a worker sends 39.6 messages instead of 6");
+  CHECK(grown_part(many, few) ==
+        "latency: 3 s more in a step, in which a worker sends 39.6 messages on average instead of 6");
   report.shown = {"failed"};
   CHECK(parts_line(report).empty());
 }
@@ -260,9 +261,10 @@ TEST_CASE("report: the baselines of ratios that the table of arms shows, and no 
   arm.ratio_fp16.baseline = "half";
   arm.ratio_fp32.baseline = "single";
   arm.boundary_bytes.mean = 5;
-  CHECK(baselines_of({arm}) == "vs fp32: times fewer bytes than single");
+  CHECK(baselines_of({arm}) == "vs fp32: bytes of single, divided by those sent");
   arm.boundary_bytes.mean = std::numeric_limits<double>::quiet_NaN();
-  CHECK(baselines_of({arm}) == "vs fp16: times fewer bytes than half; vs fp32: times fewer bytes than single");
+  CHECK(baselines_of({arm}) ==
+        "vs fp16: bytes of half, divided by those sent; vs fp32: bytes of single, divided by those sent");
 }
 
 TEST_CASE("watch: an update is made anew only where a file has changed") {

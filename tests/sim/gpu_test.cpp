@@ -1,4 +1,4 @@
-// Whole runs on emulated GPUs. They compute sums and products like the CPU, so their bits are the same.
+// Whole runs on emulated GPUs. They compute sums like the CPU, and products too where a test asks for it.
 #include <cmath>
 #include <filesystem>
 
@@ -133,6 +133,7 @@ void spoil(VirtualCluster& cluster) {
 }  // namespace
 
 TEST_CASE("every optimizer has the CPU's bits on an emulated GPU, two and two logical ones of the same") {
+  const emulator::CpuProducts products;
   for (const auto& entry : optim::optimizers()) {
     RunConfig config = staged_run(std::string(entry.name));
     config.workers = 14;
@@ -142,6 +143,7 @@ TEST_CASE("every optimizer has the CPU's bits on an emulated GPU, two and two lo
 }
 
 TEST_CASE("every codec has the CPU's bits on emulated GPUs") {
+  const emulator::CpuProducts products;
   for (const auto& entry : compress::codecs()) {
     RunConfig config = staged_run("ef-momentum-sgd");
     config.optimizer.exchange.up.name = entry.name;
@@ -213,6 +215,7 @@ TEST_CASE("a vector that is not finite ends the run with a log of the steps befo
 }
 
 TEST_CASE("transformers have the CPU's bits on emulated GPUs, in groups of workers too") {
+  const emulator::CpuProducts products;
   const Folder folder;
   for (const std::string name : {"bert-nano", "gpt-nano"}) {
     RunConfig config = compressed(transformer_config(folder, name));
@@ -223,6 +226,7 @@ TEST_CASE("transformers have the CPU's bits on emulated GPUs, in groups of worke
 }
 
 TEST_CASE("whatever a model's passes launch, GPUs replay it with the CPU's bits") {
+  const emulator::CpuProducts products;
   const Folder folder;
   for (const ModelEntry& model : models()) {
     if (model.name == "external" || model.name == "resnet18") continue;
@@ -264,6 +268,7 @@ TEST_CASE("both halves of a pass are one launch each once they have come twice, 
 }
 
 TEST_CASE("an evaluation that needs more room than the passes does not disturb them") {
+  const emulator::CpuProducts products;
   const Folder folder;
   RunConfig config = transformer_config(folder, "gpt-nano");
   config.workers = 2;

@@ -79,10 +79,10 @@
     return [...rows.keys()].sort((a, b) => a - b).map((x) => [x, ...rows.get(x).map((cell) => cell || empty)]);
   };
 
-  // Arms that neither diverged nor rose set the range, unless y is logarithmic; of each line its last half, if only the
-  // end is wanted. Bands may widen it by as much on either side.
+  // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of 100.
+  // Only the last half of each line counts if the end is wanted. Bands may widen the range by as much on either side.
   const rangeOf = (lines) => {
-    const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 && !state.logY ? calm : lines;
+    const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
     const ends = used.map((line) => line.x[line.x.length - 1]);
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
     used.forEach((line, l) => line.x.forEach((x, i) => {
@@ -97,6 +97,7 @@
       last = Math.max(last, x);
     }));
     if (!(most >= least)) return {y: null, x: null};
+    if (state.logY) most = Math.min(100 * most, Math.max(most, ...lines.flatMap((line) => line.y.filter(Number.isFinite))));
     if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
     const y = state.logY ? [least / margin, most * margin] : [least - margin, most + margin];
