@@ -164,10 +164,6 @@ figures() {
 # levels, largest elements.
 part_kernels() {
   local -a options=()
-  if [[ "$kind" == emulated && "$part" != kernels ]]; then
-    row "not run" "large copies, as in the part kernels, take too long on an emulated GPU to be repeated"
-    return 0
-  fi
   if [[ "$part" != kernels ]]; then options=(--codec "${part#kernels-}" --rounds 3); fi
   if [[ "$kind" == emulated ]]; then options+=(--elements 20000 --rounds 1); fi
   figures "${on_gpu[@]}" bin/onebit bench kernels "${options[@]}" --devices cuda --json
