@@ -24,7 +24,7 @@ deadline=540 # seconds: the sum of the limits of `parts`
 
 # The parts, with their limits in seconds.
 parts=(gpu:5 libraries:5 devices:15 test_device:40 memcheck:60 synccheck:40 initcheck:40 racecheck:60
-  test_compress:40 test_optim:25 test_sim:60 kernels:15 kernels-int8:6 kernels-qsgd:6 kernels-top-k:6
+  test_compress:40 test_optim:25 test_sim:60 kernels:15 kernels-int8:8 kernels-qsgd:8 kernels-top-k:8
   same-runs:8 same-graphs-mlp:8 same-graphs-bert-nano:10 step-mlp-64:8 step-mlp-256:8 step-mlp-4096:12
   step-mlp-64-no-graphs:8 step-bert-nano-64:8 step-bert-base-8:25 scaling:12)
 # Parts that run only if their whole limit is left in the end.
