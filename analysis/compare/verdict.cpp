@@ -185,6 +185,44 @@ Index samples_seen(const Arm& arm) {
   return run == arm.runs.end() || run->evaluations.empty() ? -1 : run->evaluations.back().samples;
 }
 
+/// Returns by which share of its last value a run's evaluated loss fell over the last tenth of the steps; NaN where
+/// there are too few evaluations to tell.
+double late_fall(const Run& run) {
+  constexpr std::size_t fewest = 5;
+  const std::vector<sim::EvaluationRow>& rows = run.evaluations;
+  if (rows.size() < fewest || !(rows.back().loss > 0)) return std::numeric_limits<double>::quiet_NaN();
+  const double from = 0.9 * static_cast<double>(rows.back().step);
+  const auto after =
+      std::ranges::find_if(rows, [&](const sim::EvaluationRow& row) { return static_cast<double>(row.step) >= from; });
+  const sim::EvaluationRow& before = after == rows.begin() ? *after : *(after - 1);
+  const auto length = static_cast<double>(after->step - before.step);
+  const double share = length > 0 ? (from - static_cast<double>(before.step)) / length : 1;
+  return (before.loss + share * (after->loss - before.loss)) / rows.back().loss - 1;
+}
+
+/// Returns the falls of an arm's finished runs.
+std::vector<double> late_falls(const Arm& arm) {
+  std::vector<double> falls;
+  for (const Run& run : arm.runs) {
+    if (outcome_of(run) == Outcome::finished) falls.push_back(late_fall(run));
+  }
+  return falls;
+}
+
+/// Warns if the arm that is behind was still falling when the runs ended, with every seed by more than the other.
+void warn_of_late_falls(const Arm& behind, const Arm& ahead, double margin, std::vector<std::string>& warnings) {
+  const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
+  const auto unknown = [](double fall) { return std::isnan(fall); };
+  if (falls.empty() || others.empty() || std::ranges::any_of(falls, unknown) || std::ranges::any_of(others, unknown)) {
+    return;
+  }
+  const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
+  if (!(least > most + 2 * margin)) return;
+  warnings.push_back(behind.name + " was still falling when its runs ended, by " + percent(least) +
+                     " or more over the last tenth of the steps, and " + ahead.name + " by " + percent(most) +
+                     " or less: a longer run may change the order");
+}
+
 std::vector<std::string> warnings_of(const Arm& baseline, const Arm& arm) {
   std::vector<std::string> warnings;
   for (const Arm* each : {&baseline, &arm}) {
@@ -306,6 +344,11 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
   }
   verdict.sentence = main_clause(baseline, arm, verdict) + rates_clause(baseline, arm, verdict);
   verdict.warnings = warnings_of(baseline, arm);
+  const double shift = verdict.difference.relative.mean;
+  const bool trained = !start_and_end(baseline).rose() && !start_and_end(arm).rose();
+  if (trained && !any_diverged(baseline) && !any_diverged(arm) && shift != 0) {
+    warn_of_late_falls(shift > 0 ? arm : baseline, shift > 0 ? baseline : arm, criterion.margin, verdict.warnings);
+  }
   return verdict;
 }
 

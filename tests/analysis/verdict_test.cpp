@@ -94,6 +94,36 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   CHECK_THAT(hopeless.sentence, Contains("more than 1000 seeds would be needed to show such a difference"));
 }
 
+TEST_CASE("verdict: an arm that is behind and still falls is no slower arm, but an unfinished one") {
+  // evaluations every 100 of 1000 steps; `late` is the loss at step 900, that is, where the last tenth begins
+  const auto arm = [](const std::string& name, const std::vector<double>& finals, double late) {
+    Arm made = make_arm(name, finals);
+    for (Run& run : made.runs) {
+      const double last = run.summary.final_loss;
+      run.evaluations.clear();
+      for (Index step = 0; step <= 1000; step += 100) {
+        run.evaluations.push_back({.step = step,
+                                   .samples = step,
+                                   .loss = step < 900    ? 5
+                                           : step < 1000 ? late * last
+                                                         : last});
+      }
+    }
+    return made;
+  };
+  const Arm settled = arm("a", {1, 1.01}, 1.005), falling = arm("b", {1.3, 1.32}, 1.08);
+  const std::vector<std::string> expected = {
+      "b was still falling when its runs ended, by 8% or more over the last tenth of the steps, and a by 0.5% or less: "
+      "a longer run may change the order"};
+  CHECK(of(settled, falling).warnings == expected);
+  CHECK(of(falling, settled).warnings == expected);                  // whichever is the baseline
+  CHECK(of(settled, arm("b", {1.3, 1.32}, 1.02)).warnings.empty());  // falls by less than twice the margin more
+  CHECK(of(settled, arm("b", {0.9, 0.91}, 1.08)).warnings.empty());  // is ahead already
+  Arm coarse = settled;
+  for (Run& run : coarse.runs) run.evaluations.erase(run.evaluations.begin(), run.evaluations.begin() + 8);
+  CHECK(of(coarse, falling).warnings.empty());  // too few evaluations to tell
+}
+
 TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no percentage is impossible") {
   const auto sentence = [](const std::vector<double>& a, const std::vector<double>& b) {
     return of(make_arm("a", a), make_arm("b", b)).sentence;
