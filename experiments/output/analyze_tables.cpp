@@ -143,8 +143,9 @@ Table steps_table(const analysis::StepSizes& sizes) {
   for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
   const std::size_t row = sizes.freeze_row;
   std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
-  Table table({"length of a 1-bit step at step " + std::to_string(sizes.steps[row]) + ", in multiples of the learning rate", "elements",
-               "longest", "99th percentile", "median"});
+  Table table(
+      {"length of a 1-bit step at step " + std::to_string(sizes.steps[row]) + ", in multiples of the learning rate",
+       "elements", "longest", "99th percentile", "median"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorSteps& tensor = *tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),

@@ -154,8 +154,9 @@ std::string baselines_of(const std::vector<ArmFigures>& arms) {
 
 std::string target_text(const analysis::Comparison& comparison) {
   const std::string loss = "The loss of " + number(comparison.target, 5) + " is ";
-  return loss + (comparison.target_is_given ? "--target."
-                                            : "the lowest loss that all finished runs at the best learning rates reached.");
+  return loss + (comparison.target_is_given
+                     ? "--target."
+                     : "the lowest loss that all finished runs at the best learning rates reached.");
 }
 
 Table targets_table(const analysis::Comparison& comparison) {

@@ -40,8 +40,8 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
       CHECK(log.header().tensors.size() == (arm == "small" ? 4 : 6));
     }
   }
-  CHECK_THAT(run.out, Contains("2/2") && Contains("vs fp16: bytes of a ring all-reduce") &&
-                          Contains("compression stage"));
+  CHECK_THAT(run.out,
+             Contains("2/2") && Contains("vs fp16: bytes of a ring all-reduce") && Contains("compression stage"));
   CHECK_THAT(run.out, Contains("eth1") && Contains("ib100"));
   for (const std::string arm : {"small", "big"}) {
     const std::string means = line_of(run.out.substr(run.out.find("\narm ")), arm);
