@@ -231,6 +231,11 @@ ArmFigures figures_of(const Arm& arm, const Pricing& pricing) {
 
 }  // namespace
 
+const RunTimes& example_times(const ArmFigures& arm) {
+  const auto finished = std::ranges::find(arm.run_curves, Outcome::finished, &RunCurve::outcome);
+  return arm.times[finished == arm.run_curves.end() ? 0 : static_cast<std::size_t>(finished - arm.run_curves.begin())];
+}
+
 PricedArms price_arms(std::span<const Arm> arms, double target, std::span<const netmodel::Cluster> clusters,
                       const PriceRules& rules, const netmodel::CostModel& model) {
   const SharedComputing computing = computing_of(arms);

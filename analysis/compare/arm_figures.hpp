@@ -80,6 +80,9 @@ struct ArmFigures {
   TargetCost to_target;
 };
 
+/// Returns the times of an arm's first run that finished, or of its first run.
+const RunTimes& example_times(const ArmFigures& arm);
+
 /// The figures of several arms, whose runs share one compute time where they compute the same gradients.
 struct PricedArms {
   std::vector<ArmFigures> arms;           ///< in the order given

@@ -114,11 +114,6 @@ std::string failure(const Arm& baseline, const Arm& arm) {
          (losses.runs == 1 ? " seed)" : " seeds)");
 }
 
-/// Returns "about 34 seeds would be needed to show 1%".
-std::string need_text(const Verdict& verdict) {
-  return seeds_needed_text(verdict.seeds_needed) + " would be needed to show " + visible_text(verdict, "");
-}
-
 std::string direction_text(const Verdict& verdict, const std::string& word) {
   const std::string yet = verdict.equivalent ? ", yet equivalent within " + percent(verdict.criterion.margin) : "";
   return verdict.arm + " is " + word + " than " + verdict.baseline + yet + ": " + evidence(verdict);
@@ -259,11 +254,8 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   verdict.visible = criterion.margin;
   if (needed(verdict.visible) <= verdict.difference.pairs) verdict.visible /= 2;
   verdict.seeds_needed = needed(verdict.visible);
-  // Where losses scatter too much for the margin, the seeds for a difference like the one that was seen say more.
   const double seen = std::abs(verdict.difference.relative.mean);
-  if (verdict.seeds_needed <= useful_seeds || !(seen > verdict.visible)) return;
-  verdict.visible = seen;
-  verdict.seeds_needed = needed(seen);
+  if (seen > verdict.visible) verdict.seeds_for_seen = needed(seen);
 }
 
 }  // namespace
@@ -273,8 +265,11 @@ std::string level_text(double level) {
   return figure(100 - left, 8) + "%";
 }
 
-std::string visible_text(const Verdict& verdict, const std::string& before) {
-  return verdict.visible > verdict.criterion.margin ? "such a difference" : before + percent(verdict.visible);
+std::string need_text(const Verdict& verdict) {
+  const std::string text =
+      seeds_needed_text(verdict.seeds_needed) + " would be needed to show " + percent(verdict.visible);
+  if (verdict.seeds_for_seen == 0) return text;
+  return text + ", " + seeds_needed_text(verdict.seeds_for_seen) + " for such a difference";
 }
 
 std::string seeds_needed_text(Index seeds) {

@@ -69,10 +69,10 @@ struct Verdict {
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
   bool equivalent = false;           ///< whether within_margin holds and the arms can be judged
   /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
-  /// seeds to detect the margin; the difference that was seen, if the margin would need more than useful_seeds and is
-  /// smaller. Otherwise 0.
+  /// seeds to detect the margin. Otherwise 0.
   double visible = 0;
-  Index seeds_needed = 0;  ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
+  Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
+  Index seeds_for_seen = 0;  ///< the same for a difference like the one that was seen; 0 if that is not above `visible`
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b against a is not resolved (about 34 seeds would be needed to show 1%): ..."
   std::vector<std::string> warnings;  ///< runs that are left out, arms of different lengths, seeds of one arm only
@@ -87,8 +87,8 @@ std::string text_of(const Criterion& criterion);
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
-/// Returns the difference that seeds_needed refers to: `before` and "1%", or "such a difference".
-std::string visible_text(const Verdict& verdict, const std::string& before);
+/// Returns "about 480 seeds would be needed to show 1%, about 12 seeds for such a difference".
+std::string need_text(const Verdict& verdict);
 
 /// Returns "about 34 seeds", in tens from 100 on; "more than 1000 seeds" for numbers beyond any use.
 std::string seeds_needed_text(Index seeds);

@@ -33,7 +33,7 @@ Table communication_table(const std::vector<ArmFigures>& arms) {
   for (const CommunicationTime& time : arms.front().times.front().communication) header.push_back(time.cluster);
   Table table(header);
   std::vector<Rows> rows_of;
-  for (const ArmFigures& arm : arms) rows_of.push_back(communication_rows(arm.times.front().communication));
+  for (const ArmFigures& arm : arms) rows_of.push_back(communication_rows(example_times(arm).communication));
   std::vector<bool> shown(arms.size(), false);
   for (std::size_t a = 0; a < arms.size(); ++a) {
     if (shown[a]) continue;

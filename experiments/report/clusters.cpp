@@ -28,9 +28,7 @@ std::vector<Part> parts_of(const netmodel::StepEstimate& step) {
 
 /// Returns the mean step of an arm's first run that finished, or of its first run, on a cluster.
 const netmodel::StepEstimate& step_of(const analysis::ArmFigures& arm, std::size_t cluster) {
-  const auto finished = std::ranges::find(arm.run_curves, analysis::Outcome::finished, &analysis::RunCurve::outcome);
-  const bool none = finished == arm.run_curves.end();
-  return arm.times[none ? 0 : static_cast<std::size_t>(finished - arm.run_curves.begin())].steps[cluster];
+  return analysis::example_times(arm).steps[cluster];
 }
 
 /// Returns "1.08 ms (latency 88%, sending 9%, computing 3%)", the largest part first, without those below 1%.

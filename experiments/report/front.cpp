@@ -127,16 +127,18 @@ std::string shift_of(const Verdict& verdict) {
   text.append(analysis::range_text(verdict.difference));
   if (criterion.comparisons > 1) {
     const std::string all = criterion.comparisons == 2 ? "both" : "all " + std::to_string(criterion.comparisons);
-    text += ", so that " + all + " hold together with " + analysis::level_text(criterion.level) + " confidence";
+    text +=
+        ", so that " + all + " comparisons hold together with " + analysis::level_text(criterion.level) + " confidence";
   }
   text += verdict.difference.is_ratio ? "; mean ratio over " : "; mean over ";
   return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
 }
 
-/// Returns how many seeds would be needed.
+/// Returns for an unresolved verdict with how many seeds the loss is higher, and how many would be needed.
 std::string need_of(const Verdict& verdict) {
-  return analysis::seeds_needed_text(verdict.seeds_needed) + " would be needed to detect " +
-         analysis::visible_text(verdict, "a difference of ");
+  const analysis::Difference& difference = verdict.difference;
+  return "higher with " + std::to_string(difference.higher) + " of the " + std::to_string(difference.pairs) + "; " +
+         analysis::need_text(verdict);
 }
 
 /// Whether the interval of a difference reaches into the margin within which losses count as the same.
@@ -327,7 +329,7 @@ std::string legend_of(const Report& report) {
   const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
   return "Final loss: " + evaluated_text(report) + "after the last step" +
          (seeds ? ", mean ± 95% interval over the seeds" : "") +
-         ". Times are estimates: the messages that the runs sent, priced on a model of the cluster, ";
+         ". Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, ";
 }
 
 /// Says whose computing time the estimates take.

@@ -42,7 +42,9 @@
   // ---- lines: one for each arm, or one for each of its runs
   const linesOf = (arm) => {
     const half = arm.calm ? arm.half : null;  // the band of an arm that rose would hide the others
-    if (!state.seeds) return [lineOf(arm, arm.name, arm.x[state.axis], arm.mean, half)];
+    const rest = arm.diverged > 0 && arm.diverged < arm.runs.length;
+    const name = rest ? `${arm.name}, mean of ${arm.runs.length - arm.diverged} that did not diverge` : arm.name;
+    if (!state.seeds) return [lineOf(arm, name, arm.x[state.axis], arm.mean, half)];
     return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x[state.axis], run.loss, null));
   };
   // Leaves out evaluations without a finite loss.
@@ -148,7 +150,7 @@
   const withoutTouch = Object.fromEntries(
     Object.entries(Dygraph.defaultInteractionModel).filter(([event]) => !event.startsWith("touch")));
 
-  // Places of labels on a logarithmic axis: powers of ten, or 1, 2 and 5 times them where there are few.
+  // Places of labels on a logarithmic axis: powers of ten, or multiples of them where there are few.
   const logTicks = (low, high, pixels, options, chart, values) => {
     const first = Math.floor(Math.log10(low)), decades = Math.ceil(Math.log10(high)) - first;
     const fitting = (digits) => {
@@ -158,7 +160,7 @@
       }
       return ticks.filter((tick) => tick >= low && tick <= high);
     };
-    const ticks = [[1], [1, 2, 5]].map(fitting).find((each) => each.length > 2);
+    const ticks = [[1], [1, 2, 5], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]].map(fitting).find((each) => each.length > 2);
     if (!ticks) return Dygraph.numericTicks(low, high, pixels, options, chart, values);
     return ticks.map((v) => ({v, label: options("axisLabelFormatter").call(chart, v)}));
   };
