@@ -136,9 +136,10 @@ std::string shift_of(const Verdict& verdict) {
 
 /// Returns for an unresolved verdict with how many seeds the loss is higher, and how many would be needed.
 std::string need_of(const Verdict& verdict) {
-  const analysis::Difference& difference = verdict.difference;
-  return "higher with " + std::to_string(difference.higher) + " of the " + std::to_string(difference.pairs) + "; " +
-         analysis::need_text(verdict);
+  const Index higher = verdict.difference.higher, pairs = verdict.difference.pairs;
+  const std::string some = std::to_string(higher) + " of the " + html::counted(pairs, "seed");
+  const std::string seeds = higher == pairs ? "higher with every seed" : "higher with " + some;
+  return (higher == 0 ? "higher with no seed" : seeds) + "; " + analysis::need_text(verdict);
 }
 
 /// Whether the interval of a difference reaches into the margin within which losses count as the same.
@@ -224,12 +225,14 @@ std::string mood_of(const Verdict& verdict) {
 /// Says why an arm sends more messages than its baseline, if they cost it time: its tensors are exchanged one by one.
 /// Otherwise empty.
 std::string messages_text(const Report& report, const Verdict& verdict) {
-  const ArmFigures& arm = figures_of(report.comparison, verdict.arm);
+  const ArmFigures &arm = figures_of(report.comparison, verdict.arm),
+                   &baseline = figures_of(report.comparison, verdict.baseline);
   const auto& header = std::ranges::find(report.arms, verdict.arm, &analysis::Arm::name)->runs.front().header;
   const std::size_t tensors = header.tensors.size();
   if (arm.seconds.empty() || tensors < 2) return "";
   if (analysis::option_of(header, "optimizer.granularity") != "tensor") return "";
-  if (!grows_by_messages(arm, figures_of(report.comparison, verdict.baseline))) return "";
+  if (!(arm.seconds.front().seconds.mean > baseline.seconds.front().seconds.mean)) return "";
+  if (!grows_by_messages(arm, baseline)) return "";
   return " Each of its " + std::to_string(tensors) +
          " tensors is exchanged in messages of its own; --optimizer.granularity fused exchanges them as one vector.";
 }
@@ -310,7 +313,7 @@ std::vector<std::string> cautions_of(const Report& report) {
     std::vector<std::string> names = report.shown;
     if (finding.cause == analysis::Cause::ended_above_start)  // arms that rose in the mean are named above
       std::erase_if(names, [&](const std::string& name) { return figures_of(comparison, name).above_start; });
-    lines.push_back(line_on(names, finding, report.arms));
+    if (const std::string line = line_on(names, finding, report.arms); !line.empty()) lines.push_back(line + ".");
   }
   std::erase(lines, "");
   return lines;
