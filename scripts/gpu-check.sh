@@ -133,9 +133,8 @@ run() {
 }
 
 case "$#:${1:-}" in
-  1:bundle | 2:bundle | 1:run | 2:run | 1:limits) ;;
-  *)
-    [[ "${1:-}" == run ]] || fail "usage: scripts/gpu-check.sh bundle [DIR], run [DIR [PART...]], or limits" ;;
+  1:bundle | 2:bundle | *:run | 1:limits) ;;
+  *) fail "usage: scripts/gpu-check.sh bundle [DIR], run [DIR [PART...]], or limits" ;;
 esac
 usual="gpu-check"
 if [[ -f COMMIT ]]; then usual=$PWD; fi # this script is part of a bundle

@@ -104,13 +104,15 @@ double least_p(Index pairs) {
 
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level) {
   const std::vector<double> differences = relative_differences(a, b);
-  const auto higher = std::ranges::count_if(differences, [](double difference) { return difference > 0; });
-  return {mean_interval(differences, level),
+  const Interval relative = mean_interval(differences, level);
+  const auto agreeing = std::ranges::count_if(
+      differences, [&](double difference) { return relative.mean < 0 ? difference < 0 : difference > 0; });
+  return {relative,
           sign_flip_p(differences),
           static_cast<Index>(differences.size()),
           deviation_of(differences),
           std::ranges::all_of(a, [](double value) { return value > 0; }),
-          higher};
+          agreeing};
 }
 
 Index seeds_needed(double deviation, double difference, double level, double power) {

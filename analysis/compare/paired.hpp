@@ -41,7 +41,7 @@ struct Difference {
   Index pairs = 0;
   double deviation = 0;  ///< standard deviation of the relative differences; NaN for fewer than two
   bool is_ratio = true;  ///< whether every a is above 0, so that b is 1 + relative times as high
-  Index higher = 0;      ///< pairs in which b is higher
+  Index agreeing = 0;    ///< pairs whose difference has the sign of the mean
 };
 
 /// Returns the difference of paired values; the spans have equal length. A value that is not finite, or an a of 0 with

@@ -195,22 +195,20 @@ double late_fall(const Run& run) {
   return (before.loss + share * (after->loss - before.loss)) / rows.back().loss - 1;
 }
 
-/// Returns the falls of an arm's finished runs.
+/// Returns the falls of an arm's finished runs; empty where one cannot be told.
 std::vector<double> late_falls(const Arm& arm) {
   std::vector<double> falls;
   for (const Run& run : arm.runs) {
     if (outcome_of(run) == Outcome::finished) falls.push_back(late_fall(run));
   }
+  if (std::ranges::any_of(falls, [](double fall) { return std::isnan(fall); })) falls.clear();
   return falls;
 }
 
 /// Warns if the arm that is behind was still falling when the runs ended, with every seed by more than the other.
 void warn_of_late_falls(const Arm& behind, const Arm& ahead, double margin, std::vector<std::string>& warnings) {
   const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
-  const auto unknown = [](double fall) { return std::isnan(fall); };
-  if (falls.empty() || others.empty() || std::ranges::any_of(falls, unknown) || std::ranges::any_of(others, unknown)) {
-    return;
-  }
+  if (falls.empty() || others.empty()) return;
   const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
   if (!(least > most + 2 * margin)) return;
   warnings.push_back(behind.name + " was still falling when its runs ended, by " + percent(least) +
@@ -332,7 +330,8 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
   verdict.baseline_rates = baseline_rates;
   verdict.arm_rates = arm_rates;
   compare_losses(baseline, arm, verdict);
-  if (any_diverged(baseline) || any_diverged(arm)) {
+  const bool diverged = any_diverged(baseline) || any_diverged(arm);
+  if (diverged) {
     verdict.judgement = Judgement::not_comparable_diverged;
   } else {
     conclude(baseline, arm, verdict);
@@ -341,7 +340,7 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
   verdict.warnings = warnings_of(baseline, arm);
   const double shift = verdict.difference.relative.mean;
   const bool trained = !start_and_end(baseline).rose() && !start_and_end(arm).rose();
-  if (trained && !any_diverged(baseline) && !any_diverged(arm) && shift != 0) {
+  if (trained && !diverged && shift != 0) {
     warn_of_late_falls(shift > 0 ? arm : baseline, shift > 0 ? baseline : arm, criterion.margin, verdict.warnings);
   }
   return verdict;

@@ -176,7 +176,7 @@ Buffer<float> copy_source(const Device& device, Index size) {
 }
 
 /// Runs in a round of a candidate that takes the given seconds: several if it is short, because a GPU begins the first
-/// one some 20 us after the round.
+/// one some 20 us after the round begins.
 Index turns(double seconds) {
   constexpr double round = 2e-3;
   return static_cast<Index>(std::ceil(round / std::clamp(seconds, 1e-6, round)));

@@ -179,7 +179,6 @@ std::vector<double> rates_of(const std::string& range) {
   return analysis::spaced_rates(low, high, count);
 }
 
-/// Prints speed-ups at other rates and, if a folder is given, writes the file and the picture.
 /// Throws ConfigError for a job that would be compared with itself.
 void require_method(const Job& job, const std::string& mode) {
   if (analysis::is_dense_adam(job))
@@ -187,6 +186,7 @@ void require_method(const Job& job, const std::string& mode) {
                       "name an optimizer or a codec that compresses, such as --optimizer onebit-adam");
 }
 
+/// Prints speed-ups at other rates and, if a folder is given, writes the file and the picture.
 int sweep_rates(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
   require_method(job, "--sweep.bandwidth");
   const std::vector<analysis::SpeedupCurve> curves =

@@ -134,12 +134,12 @@ std::string shift_of(const Verdict& verdict) {
   return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
 }
 
-/// Returns for an unresolved verdict with how many seeds the loss is higher, and how many would be needed.
+/// Returns for an unresolved verdict how many seeds agree with the mean, and how many would be needed.
 std::string need_of(const Verdict& verdict) {
-  const Index higher = verdict.difference.higher, pairs = verdict.difference.pairs;
-  const std::string some = std::to_string(higher) + " of the " + html::counted(pairs, "seed");
-  const std::string seeds = higher == pairs ? "higher with every seed" : "higher with " + some;
-  return (higher == 0 ? "higher with no seed" : seeds) + "; " + analysis::need_text(verdict);
+  const analysis::Difference& difference = verdict.difference;
+  const std::string some = std::to_string(difference.agreeing) + " of the " + html::counted(difference.pairs, "seed");
+  const std::string seeds = difference.agreeing == difference.pairs ? "every seed" : some;
+  return (difference.relative.mean < 0 ? "lower with " : "higher with ") + seeds + "; " + analysis::need_text(verdict);
 }
 
 /// Whether the interval of a difference reaches into the margin within which losses count as the same.
@@ -234,7 +234,8 @@ std::string messages_text(const Report& report, const Verdict& verdict) {
   if (!(arm.seconds.front().seconds.mean > baseline.seconds.front().seconds.mean)) return "";
   if (!grows_by_messages(arm, baseline)) return "";
   return " Each of its " + std::to_string(tensors) +
-         " tensors is exchanged in messages of its own; --optimizer.granularity fused exchanges them as one vector.";
+         " tensors is exchanged in messages of its own; where the codec allows it, --optimizer.granularity fused "
+         "exchanges them as one vector.";
 }
 
 std::string answers_html(const Report& report) {

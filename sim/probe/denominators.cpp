@@ -1,6 +1,5 @@
 #include "sim/probe/denominators.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "device/launch/launch.hpp"
@@ -13,11 +12,8 @@ Denominators denominators_of(const device::Device& device, const optim::Denomina
   Denominators result;
   if (denominator.variance == nullptr) return result;
   const auto ranges = device::Buffer<Range>::copy_of(device, compress::ranges_of(tensors));
-  device::ItemSizes sizes{.count = ranges.size()};
-  for (const compress::Tensor& tensor : tensors) {
-    sizes.longest = std::max(sizes.longest, tensor.size);
-    sizes.total += tensor.size;
-  }
+  device::ItemSizes sizes;
+  for (const compress::Tensor& tensor : tensors) sizes.add(tensor.size);
   device::Buffer<float> found(device, ranges.size() * PositiveRanksKernel::kResults);
   for_each_large_item(device, sizes, PositiveRanksKernel{denominator.variance->data(), ranges.data(), found.data()});
   const auto correction = static_cast<double>(denominator.correction), eps = static_cast<double>(denominator.eps);

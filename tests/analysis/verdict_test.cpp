@@ -69,6 +69,8 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   const Verdict verdict = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.01, 0.99, 1.003}));
   CHECK(verdict.judgement == Judgement::not_resolved);
   CHECK_FALSE(verdict.equivalent);
+  CHECK(verdict.difference.agreeing == 2);  // higher, as the mean is, in two of three pairs
+  CHECK(of(make_arm("b", {1.01, 0.99, 1.003}), make_arm("a", {1, 1, 1})).difference.agreeing == 2);  // lower
   CHECK(verdict.visible == 0.01);
   // t(10 degrees) 2.228139 + 0.879058: (3.107197 * 1.01489)^2 = 9.944 <= 11; with 10: (3.145561 * 1.01489)^2 = 10.19
   CHECK(verdict.seeds_needed == 11);
