@@ -11,68 +11,61 @@ struct Load {
   double bytes = 0;
   Index streams = 0;
 
-  void add(double flow) {
-    bytes += flow;
-    ++streams;
+  void add(double flow, Index count) {
+    bytes += static_cast<double>(count) * flow;
+    streams += count;
   }
 };
 
-/// Load on every link in one run of a phase. If all links of a kind carry the same load, only the first one is kept.
+/// Load on every link in one run of a phase. Links that carry the same load are kept once: a GPU of each node if all
+/// rails do the same, and the first link of each kind if all nodes do the same, too.
 class Loads {
  public:
-  explicit Loads(const Fabric& fabric)
-      : fabric_(fabric),
-        gpu_out_(static_cast<std::size_t>(fabric.ranks())),
-        gpu_in_(gpu_out_.size()),
-        nic_out_(static_cast<std::size_t>(fabric.nodes())),
-        nic_in_(nic_out_.size()),
-        leaf_out_(static_cast<std::size_t>(fabric.leaves())),
-        leaf_in_(leaf_out_.size()),
-        sent_(nic_out_.size()),
-        received_(nic_out_.size()) {}
+  explicit Loads(const Fabric& fabric) : fabric_(fabric) {}
 
   void take(const Phase& phase) {
     using Pattern = Phase::Pattern;
     alike_ = fabric_.symmetric() && fabric_.leaves() == 0 &&
              (phase.pattern == Pattern::shift || phase.pattern == Pattern::pairs || phase.pattern == Pattern::none);
+    rails_ = phase.pattern == Pattern::list && phase.scope == Scope::rail;
+    clear();
     if (alike_) return take_alike(phase);
-    for (auto* loads : {&gpu_out_, &gpu_in_, &nic_out_, &nic_in_, &leaf_out_, &leaf_in_}) {
-      std::fill(loads->begin(), loads->end(), Load{});
-    }
-    crosses_ = false;
-    for_each_flow(phase, fabric_, [&](Index from, Index to, double bytes) {
-      at(gpu_out_, from).add(bytes);
-      at(gpu_in_, to).add(bytes);
+    const Index rails = rails_ ? fabric_.width() : 1;
+    const auto add = [&](Index from, Index to, double bytes) {
       const Index source = fabric_.node(from), target = fabric_.node(to);
+      at(gpu_out_, rails_ ? source : from).add(bytes, 1);
+      at(gpu_in_, rails_ ? target : to).add(bytes, 1);
       if (source == target) return;
       crosses_ = true;
-      at(nic_out_, source).add(bytes);
-      at(nic_in_, target).add(bytes);
+      at(nic_out_, source).add(bytes, rails);
+      at(nic_in_, target).add(bytes, rails);
       if (leaf_out_.empty() || fabric_.leaf(source) == fabric_.leaf(target)) return;
-      at(leaf_out_, fabric_.leaf(source)).add(bytes);
-      at(leaf_in_, fabric_.leaf(target)).add(bytes);
-    });
+      at(leaf_out_, fabric_.leaf(source)).add(bytes, rails);
+      at(leaf_in_, fabric_.leaf(target)).add(bytes, rails);
+    };
+    if (!rails_) return for_each_flow(phase, fabric_, add);
+    phase.list(fabric_, [&](Index from, Index to, Bytes bytes) { add(from, to, bytes.value); });
   }
 
   /// Calls visit(link, load, rate).
   template <class Visit>
   void for_each_link(const Visit& visit) const {
-    const auto each = [&](Link::Kind kind, const std::vector<Load>& loads, const auto& rate) {
-      const std::size_t count = alike_ ? 1 : loads.size();
-      for (std::size_t i = 0; i < count; ++i) {
-        visit(Link{kind, static_cast<Index>(i)}, loads[i], rate(static_cast<Index>(i), loads[i].streams));
+    const auto each = [&](Link::Kind kind, const std::vector<Load>& loads, Index apart, const auto& rate) {
+      for (std::size_t i = 0; i < loads.size(); ++i) {
+        const auto index = static_cast<Index>(i);
+        visit(Link{kind, index * apart}, loads[i], rate(index, loads[i].streams));
       }
     };
     const auto nic_rate = [&](Index node, Index streams) { return fabric_.nic_rate(node, streams); };
     const auto gpu_rate = [&](Index, Index streams) { return fabric_.gpu_rate(streams); };
-    each(Kind::nic_out, nic_out_, nic_rate);
-    each(Kind::nic_in, nic_in_, nic_rate);
-    each(Kind::gpu_out, gpu_out_, gpu_rate);
-    each(Kind::gpu_in, gpu_in_, gpu_rate);
-    if (alike_) return;
     const auto leaf_rate = [&](Index, Index) { return fabric_.leaf_rate(); };
-    each(Kind::leaf_out, leaf_out_, leaf_rate);
-    each(Kind::leaf_in, leaf_in_, leaf_rate);
+    const Index apart = rails_ ? fabric_.width() : 1;
+    each(Kind::nic_out, nic_out_, 1, nic_rate);
+    each(Kind::nic_in, nic_in_, 1, nic_rate);
+    each(Kind::gpu_out, gpu_out_, apart, gpu_rate);
+    each(Kind::gpu_in, gpu_in_, apart, gpu_rate);
+    each(Kind::leaf_out, leaf_out_, 1, leaf_rate);
+    each(Kind::leaf_in, leaf_in_, 1, leaf_rate);
   }
 
   /// Adds the bytes that the nodes sent and received in all runs of the phase.
@@ -81,18 +74,22 @@ class Loads {
       by_all_ += repeat * nic_out_.front().bytes;
       return;
     }
+    sent_.resize(nic_out_.size());
+    received_.resize(nic_in_.size());
     for (std::size_t i = 0; i < nic_out_.size(); ++i) {
       sent_[i] += repeat * nic_out_[i].bytes;
       received_[i] += repeat * nic_in_[i].bytes;
     }
   }
   Bytes most_counted() const {
-    return Bytes(by_all_ + std::max(*std::max_element(sent_.begin(), sent_.end()),
-                                    *std::max_element(received_.begin(), received_.end())));
+    double most = 0;
+    for (const auto* counted : {&sent_, &received_}) {
+      for (const double bytes : *counted) most = std::max(most, bytes);
+    }
+    return Bytes(by_all_ + most);
   }
 
   Index most_messages() const {
-    if (alike_) return gpu_out_.front().streams;
     Index most = 0;
     for (const Load& load : gpu_out_) most = std::max(most, load.streams);
     return most;
@@ -101,6 +98,15 @@ class Loads {
 
  private:
   static Load& at(std::vector<Load>& loads, Index i) { return loads[static_cast<std::size_t>(i)]; }
+
+  void clear() {
+    const auto size = [](Index count) { return static_cast<std::size_t>(count); };
+    const std::size_t nodes = size(alike_ ? 1 : fabric_.nodes());
+    for (auto* loads : {&nic_out_, &nic_in_}) loads->assign(nodes, {});
+    for (auto* loads : {&gpu_out_, &gpu_in_}) loads->assign(alike_ || rails_ ? nodes : size(fabric_.ranks()), {});
+    for (auto* loads : {&leaf_out_, &leaf_in_}) loads->assign(alike_ ? 0 : size(fabric_.leaves()), {});
+    crosses_ = false;
+  }
 
   /// Returns the number of a pattern's flows that leave each node.
   Index leaving(const Phase& phase) const {
@@ -112,11 +118,7 @@ class Loads {
   }
 
   void take_alike(const Phase& phase) {
-    if (phase.pattern == Phase::Pattern::none) {
-      crosses_ = false;
-      gpu_out_.front() = gpu_in_.front() = nic_out_.front() = nic_in_.front() = {};
-      return;
-    }
+    if (phase.pattern == Phase::Pattern::none) return;
     const auto load = [&](Index flows) { return Load{static_cast<double>(flows) * phase.bytes.value, flows}; };
     const Index partners = phase.pattern == Phase::Pattern::pairs ? members(fabric_, phase.scope) - 1 : 1;
     gpu_out_.front() = gpu_in_.front() = load(partners);
@@ -125,7 +127,7 @@ class Loads {
   }
 
   const Fabric& fabric_;
-  bool alike_ = false;
+  bool alike_ = false, rails_ = false;
   bool crosses_ = false;
   std::vector<Load> gpu_out_, gpu_in_, nic_out_, nic_in_, leaf_out_, leaf_in_;
   std::vector<double> sent_, received_;

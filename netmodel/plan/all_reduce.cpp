@@ -83,8 +83,9 @@ double tree_depth(const Fabric& fabric) {
   return as_double(depth);
 }
 
-/// Visits the flows of NVLS. Every GPU exchanges its part of the vector with other nodes on its rail. In its node it
-/// moves `inside` bytes in all; what it exchanges with other nodes does not pass the switch, and is not counted twice.
+/// Visits the flows of NVLS of the first GPU in every node. Every GPU exchanges its part of the vector with other nodes
+/// on its rail. In its node it moves `inside` bytes in all; what it exchanges with other nodes does not pass the
+/// switch, and is not counted twice.
 void visit_nvls(const Fabric& fabric, Bytes vector, Bytes inside, const FlowVisit& visit) {
   const Index nodes = fabric.nodes(), width = fabric.width();
   const Bytes half = 0.5 / as_double(width) * vector;
@@ -93,17 +94,14 @@ void visit_nvls(const Fabric& fabric, Bytes vector, Bytes inside, const FlowVisi
     visit_edges(nodes, second, [&](Index child, Index parent) {
       ++edges[static_cast<std::size_t>(child)];
       ++edges[static_cast<std::size_t>(parent)];
-      for (Index rail = 0; rail < width; ++rail) {
-        visit(child * width + rail, parent * width + rail, half);
-        visit(parent * width + rail, child * width + rail, half);
-      }
+      visit(child * width, parent * width, half);
+      visit(parent * width, child * width, half);
     });
   }
   if (width == 1) return;
-  for (Index slot = 0; slot < fabric.ranks(); ++slot) {
-    const Index node = fabric.node(slot), next = node * width + (slot + 1) % width;
+  for (Index node = 0; node < nodes; ++node) {
     const Bytes outside = as_double(edges[static_cast<std::size_t>(node)]) * half;
-    if (outside < inside) visit(slot, next, inside - outside);
+    if (outside < inside) visit(node * width, node * width + 1, inside - outside);
   }
 }
 
@@ -188,6 +186,7 @@ Phases nvls(const Request& r, const Fabric& fabric) {
   const Bytes inside = 1 / (cluster.nvls * (fabric.nodes() > 1 ? kTreeShare : 1)) * r.payload;
   Phase phase;
   phase.pattern = Pattern::list;
+  phase.scope = Scope::rail;
   phase.list = [vector = r.payload, inside](const Fabric& f, const FlowVisit& visit) {
     visit_nvls(f, vector, inside, visit);
   };

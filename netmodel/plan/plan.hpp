@@ -52,7 +52,7 @@ struct Phase {
     shift,   ///< every rank sends to the one `shift` places further, around the scope
     pairs,   ///< every rank sends to all others of the scope
     fan_in,  ///< all other ranks of the scope send to rank `shift`
-    list,    ///< the flows that `list` lists
+    list,    ///< the flows that `list` lists; with scope rail each of them once for every GPU of a node (turned)
     none,    ///< no flows: the phase only takes its latency
   };
   Pattern pattern = Pattern::shift;
@@ -111,12 +111,23 @@ struct AlgorithmEntry {
 };
 const std::vector<AlgorithmEntry>& algorithms();
 
+/// Returns the GPU of the same node that stands `places` further, around the node.
+inline Index turned(Index slot, Index places, const Fabric& fabric) {
+  const Index first = fabric.node(slot) * fabric.width();
+  return first + (slot - first + places) % fabric.width();
+}
+
 /// Calls visit(from, to, bytes) for every flow of a phase; from and to are slots.
 template <class Visit>
 void for_each_flow(const Phase& phase, const Fabric& fabric, const Visit& visit) {
   if (phase.pattern == Phase::Pattern::none) return;
   if (phase.pattern == Phase::Pattern::list) {
-    phase.list(fabric, [&](Index from, Index to, Bytes bytes) { visit(from, to, bytes.value); });
+    const Index rails = phase.scope == Scope::rail ? fabric.width() : 1;
+    for (Index rail = 0; rail < rails; ++rail) {
+      phase.list(fabric, [&](Index from, Index to, Bytes bytes) {
+        visit(turned(from, rail, fabric), turned(to, rail, fabric), bytes.value);
+      });
+    }
     return;
   }
   const Index n = members(fabric, phase.scope), groups = fabric.ranks() / n;

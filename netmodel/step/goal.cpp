@@ -97,7 +97,7 @@ double message_count(const Phase& phase, const Fabric& fabric) {
       break;
   }
   double count = 0;
-  phase.list(fabric, [&](Index, Index, Bytes) { ++count; });
+  for_each_flow(phase, fabric, [&](Index, Index, double) { ++count; });
   return count;
 }
 
