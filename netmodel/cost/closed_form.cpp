@@ -18,6 +18,7 @@ struct Step {
   double gpu_streams = 1, nic_streams = 0;
   double node_bytes = -1;  ///< bytes that leave a node, averaged over the runs; -1: nic_bytes
   double efficiency = 1;
+  double longest_fill = 0;  ///< for fill_time()
 };
 
 [[noreturn]] void refuse(const Request& request, const std::string& why) {
@@ -80,15 +81,16 @@ class Formulas {
     const LinkSpec &nic = fabric_.cluster().nic, &gpu = fabric_.cluster().gpu_link;
     Estimate e;
     const auto wait = [&](Link::Kind kind, double bytes, BytesPerSecond rate) {
-      const double share = step.efficiency * call_.rate_share * call_.correction;
-      const Seconds time(bytes > 0 ? step.repeat * bytes / rate.value / share : 0);
+      const double share = step.efficiency * call_.rate_share;
+      const Seconds time(bytes > 0 ? bytes / rate.value / share : 0);
       if (time > e.at_bottleneck) e.at_bottleneck = time, e.bottleneck = {kind, 0};
     };
     wait(Link::Kind::nic_out, step.nic_bytes, fabric_.nic_rate(0, static_cast<Index>(step.nic_streams)));
     wait(Link::Kind::gpu_out, step.gpu_bytes, fabric_.gpu_rate(static_cast<Index>(step.gpu_streams)));
-    e.bandwidth = e.at_bottleneck;
-    e.latency = step.repeat * (step.gpu_hops * call_.gpu_hop + step.network_hops * call_.network_hop +
-                               step.messages * (step.nic_bytes > 0 ? nic : gpu).per_message);
+    const Seconds latency = step.gpu_hops * call_.gpu_hop + step.network_hops * call_.network_hop +
+                            step.messages * (step.nic_bytes > 0 ? nic : gpu).per_message;
+    e.latency = step.repeat * (latency + fill_time(latency, e.at_bottleneck, step.longest_fill));
+    e.bandwidth = e.at_bottleneck = step.repeat * e.at_bottleneck;
     e.total = e.latency + e.bandwidth;
     e.nic_bytes = Bytes(step.repeat * (step.node_bytes < 0 ? step.nic_bytes : step.node_bytes));
     sum_ += e;
@@ -161,6 +163,7 @@ class Formulas {
     step.gpu_bytes = step.gpu_streams * payload_ / 2;
     step = through_nics(step, halves_in_both(), payload_ / 2);
     step.efficiency = kTreeShare;
+    step.longest_fill = longest_fill(request_.payload);
     add(step);
   }
 
@@ -171,6 +174,7 @@ class Formulas {
     step.network_hops = 2 * std::ceil(std::log2(nodes_));
     step.gpu_bytes = width_ == 1 ? edges * half : payload_ / fabric_.cluster().nvls / (nodes_ == 1 ? 1 : kTreeShare);
     step.gpu_streams = step.messages = width_ == 1 ? edges : 1 + edges;
+    step.longest_fill = longest_fill(request_.payload);
     add(through_nics(step, width_ * edges, half));
   }
 

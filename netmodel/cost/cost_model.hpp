@@ -25,7 +25,7 @@ std::string text(const Link& link);
 /// Time of a plan and its parts, without codecs.
 struct Estimate {
   Seconds total;          ///< sum of latency and bandwidth
-  Seconds latency;        ///< time spent on steps and messages, independent of their size
+  Seconds latency;        ///< time of steps and messages that does not depend on their size, and fill_time()
   Seconds bandwidth;      ///< time spent on bytes
   Bytes nic_bytes;        ///< bytes through the busiest node's network link, in the direction that carries more
   Link bottleneck;        ///< busiest link of the phase that spends the most time on bytes

@@ -148,8 +148,10 @@ Estimate cost_of(const Phase& phase, const Fabric& fabric, Loads& loads) {
     }
   });
   const auto messages = static_cast<double>(loads.most_messages());
-  estimate.latency = repeat * (phase.latency + messages * (loads.crosses() ? nic : gpu).per_message);
-  estimate.at_bottleneck = repeat / phase.link_efficiency * estimate.at_bottleneck;
+  const Seconds latency = phase.latency + messages * (loads.crosses() ? nic : gpu).per_message;
+  const Seconds bytes = 1 / phase.link_efficiency * estimate.at_bottleneck;
+  estimate.latency = repeat * (latency + fill_time(latency, bytes, phase.longest_fill));
+  estimate.at_bottleneck = repeat * bytes;
   estimate.bandwidth = estimate.at_bottleneck;
   estimate.total = estimate.latency + estimate.bandwidth;
   loads.count(repeat);

@@ -173,6 +173,7 @@ Phases double_tree(const Request& r, const Fabric& fabric) {
   };
   phase.latency = 2 * (as_double(fabric.width() - 1) * call.gpu_hop + tree_depth(fabric) * call.network_hop);
   phase.link_efficiency = kTreeShare;
+  phase.longest_fill = longest_fill(r.payload);
   return {phase};
 }
 
@@ -191,6 +192,7 @@ Phases nvls(const Request& r, const Fabric& fabric) {
     visit_nvls(f, vector, inside, visit);
   };
   phase.latency = call.gpu_hop + 2 * tree_depth(fabric) * call.network_hop;
+  phase.longest_fill = longest_fill(r.payload);
   return {phase};
 }
 

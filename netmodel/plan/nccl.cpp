@@ -22,7 +22,7 @@ constexpr double kSwitchHop = 25, kSwitchTreeHop = 18;  ///< NVLS: a call inside
 constexpr double kGigabyte = 1e9;
 /// The highest bus bandwidth of LL in GB/s, by generation, on 1, 2 and more nodes.
 constexpr double kMostLL[][3] = {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {141, 45, 35}};
-/// The share of their rate that trees reach at 64 B, 128 B and so on, in tenths; from 1 GB on all of it.
+/// The share of their rate that the tuner expects of trees at 64 B, 128 B and so on, in tenths; from 1 GB on all of it.
 constexpr int kTreeTenths[][24] = {
     {10, 10, 10, 10, 9, 8, 7, 7, 7, 7, 6, 5, 4, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 10},
     {10, 10, 10, 10, 10, 9, 8, 8, 8, 7, 6, 6, 6, 6, 6, 6, 8, 9, 9, 9, 9, 10, 10, 10},
@@ -94,7 +94,7 @@ Seconds tree_time(const Request& request, const Extent& extent, const CallCosts&
   const bool inside = extent.nodes <= 2 && width > 1 && nvlink;
   const double bus = inside ? std::min(extent.gpu, kMostInside * extent.bus) : extent.bus;
   return call.base + 2 * ((width - 1) * call.gpu_hop + depth * call.network_hop) +
-         Seconds(2 * request.payload.value / (kTreeShare * call.rate_share * call.correction * bus));
+         Seconds(2 * request.payload.value / (kTreeShare * call.rate_share * tree_correction(request) * bus));
 }
 
 Seconds switched_time(const Request& request, const Extent& extent, const CallCosts& call, double nvls) {
@@ -121,7 +121,6 @@ CallCosts call_costs(const Request& request, const Fabric& fabric) {
     const Extent extent = extent_of(request.scope, fabric);
     call.rate_share = std::min(call.rate_share, most_ll(fabric, extent.nodes) / extent.bus);
   }
-  if (algorithm == Algorithm::tree || algorithm == Algorithm::nvls) call.correction = tree_correction(request);
   return call;
 }
 

@@ -1,6 +1,7 @@
 #include "netmodel/plan/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "device/base/error.hpp"
 #include "netmodel/plan/phases.hpp"
@@ -177,12 +178,20 @@ Plan plan(const Request& request, const Fabric& fabric) {
   if (members(fabric, request.scope) == 1) return {request, {}};  // nothing crosses a wire
   const CallCosts call = call_costs(request, fabric);
   Plan plan{request, found->phases(request, fabric)};
-  for (Phase& phase : plan.phases) phase.link_efficiency *= call.rate_share * call.correction;
+  for (Phase& phase : plan.phases) phase.link_efficiency *= call.rate_share;
   Phase begin;
   begin.pattern = Pattern::none;
   begin.latency = call.base;
   plan.phases.insert(plan.phases.begin(), begin);
   return plan;
+}
+
+double longest_fill(Bytes payload) {
+  return payload.value > 0 ? kMostInFlight / payload : 0;
+}
+
+Seconds fill_time(Seconds latency, Seconds bytes, double longest) {
+  return std::min(Seconds(std::sqrt(latency.value * bytes.value)), longest * bytes);
 }
 
 std::string_view name(Protocol protocol) {

@@ -63,6 +63,7 @@ struct Phase {
   Index repeat = 1;            ///< number of times that the phase runs
   Seconds latency{};           ///< time of one run that does not depend on its bytes
   double link_efficiency = 1;  ///< share of the links' rates that the algorithm gets
+  double longest_fill = 0;     ///< for fill_time(); 0: the phase is no pipeline
 };
 
 /// The request that a plan carries out. Closed forms use only this part of a plan.
@@ -86,6 +87,18 @@ struct Plan {
 
 /// Share of the links' rates that NCCL's pipelined trees reach.
 inline constexpr double kTreeShare = 0.92;
+
+/// The most bytes of a vector that NCCL's buffers hold, in all pipelines together. Fitted, see fill_time().
+inline constexpr Bytes kMostInFlight{32.0 * (1 << 20)};
+
+/// Returns the longest time to fill and drain the pipeline of a vector, relative to the time of its bytes.
+double longest_fill(Bytes payload);
+
+/// Returns the time in which links wait while a pipeline fills and drains. Trees and NVLS pass pieces of the vector
+/// from hop to hop. With a latency L of all hops and a time T of the bytes, pieces of the best size take L + T + 2
+/// sqrt(L T). The model takes half of the last term, and at most `longest` times T, because buffers limit the pieces.
+/// The half and kMostInFlight were fitted to all all-reduces of docs/measurements/collectives.csv together.
+Seconds fill_time(Seconds latency, Seconds bytes, double longest);
 
 /// Largest number of flows that a cost model keeps in memory.
 inline constexpr Index kMostFlows = Index{1} << 22;

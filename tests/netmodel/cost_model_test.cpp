@@ -52,15 +52,21 @@ TEST_CASE("costs computed by hand") {
   takes(nodes, 8, request(C::all_reduce, A::hierarchical, 8e8), 6e-4 + 0.12 + 0.002 + 0.8);
   takes(nodes, 8, request(C::all_reduce, A::halving, 8e8), 2 * (1e-4 + 0.04) + 2 * (1e-4 + 0.02) + 2 * (1e-3 + 0.4));
   takes(nodes, 8, request(C::all_reduce, A::leader, 8e8), 2 * (3e-4 + 0.08) + 2 * (1e-3 + 0.4));
-  // A hop of a tree on NVLink takes 4 us where one of a ring takes 3.4; the trees reach 0.9 of 0.92 at
-  // 64 B * 2^23, all of it at 2^24, and 0.9575 at this size in between
-  takes(nodes, 8, request(C::all_reduce, A::tree, 8e8), 6e-4 * 4 / 3.4 + 2e-3 + 0.8 / 0.92 / (0.9 + 0.1 * 0.5754247));
+  // Trees and NVLS with the latency L of their hops and the time T of their bytes take sqrt(L T) longer, to fill their
+  // pipelines; at most the time of 32 MiB.
+  const auto pipelined = [](double latency, double bytes) { return latency + bytes + std::sqrt(latency * bytes); };
+  const auto limited = [](double latency, double bytes, double payload) {
+    return latency + bytes + 33554432 / payload * bytes;
+  };
+  // A hop of a tree on NVLink takes 4 us where one of a ring takes 3.4
+  takes(nodes, 8, request(C::all_reduce, A::tree, 8e8), limited(6e-4 * 4 / 3.4 + 2e-3, 0.8 / 0.92, 8e8));
+  takes(nodes, 8, request(C::all_reduce, A::tree, 4e8), pipelined(6e-4 * 4 / 3.4 + 2e-3, 0.4 / 0.92));
   // The switch takes 25 us where a ring's hop takes 3.4, and a hop between nodes 18 us where a ring's takes 14
-  takes(nodes, 4, request(C::all_reduce, A::nvls, 2e9), 1e-4 * 25 / 3.4 + 2e9 / 0.5e10);
-  takes(nodes, 8, request(C::all_reduce, A::nvls, 2e9), 1e-4 * 25 / 3.4 + 2 * 1004e-6 + 2.0);
-  takes(nodes, 16, request(C::all_reduce, A::nvls, 2e9), 1e-4 * 25 / 3.4 + 4 * 1004e-6 + 4.0);
-  // At 64 B * 2^20, 0.8 of the rate
-  takes(nodes, 4, request(C::all_reduce, A::nvls, 67108864), 1e-4 * 25 / 3.4 + 67108864 / 0.5e10 / 0.8);
+  takes(nodes, 4, request(C::all_reduce, A::nvls, 67108864), pipelined(1e-4 * 25 / 3.4, 67108864 / 0.5e10));
+  takes(nodes, 4, request(C::all_reduce, A::nvls, 2e9), limited(1e-4 * 25 / 3.4, 2e9 / 0.5e10, 2e9));
+  takes(nodes, 8, request(C::all_reduce, A::nvls, 2e9), limited(1e-4 * 25 / 3.4 + 2 * 1004e-6, 2.0, 2e9));
+  takes(nodes, 16, request(C::all_reduce, A::nvls, 2e9), limited(1e-4 * 25 / 3.4 + 4 * 1004e-6, 4.0, 2e9));
+  takes(nodes, 8, request(C::all_reduce, A::nvls, 0), 1e-4 * 25 / 3.4 + 2 * 1004e-6);
   // Two rounds inside nodes, one between them
   takes(nodes, 8, request(C::tree, A::binomial, 1e8), 2 * (1e-4 + 0.01) + 1e-3 + 0.1);
   takes(nodes, 8, request(C::gather, A::incast, 8e8), 8 * (1e-3 + 0.4));
