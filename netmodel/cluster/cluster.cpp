@@ -13,30 +13,32 @@ namespace {
   throw ConfigError(what, "cluster " + cluster.name, hint);
 }
 
-void check_rate(const Cluster& cluster, const std::string& field, BytesPerSecond rate, bool may_be_zero) {
+void check_rate(const Cluster& cluster, const char* link, const char* field, BytesPerSecond rate, bool may_be_zero) {
+  const auto name = [&] { return std::string(link) + "." + field; };
   if (!(rate.value >= 0) || (rate.value == 0 && !may_be_zero)) {
-    refuse(cluster, field + " is not above 0", "in bytes per second, e.g. 1.1e9, 1.1GB/s or 10Gb/s");
+    refuse(cluster, name() + " is not above 0", "in bytes per second, e.g. 1.1e9, 1.1GB/s or 10Gb/s");
   }
   if (rate > kFastestLink) {
-    refuse(cluster, field + " is more than 1e13 bytes per second",
+    refuse(cluster, name() + " is more than 1e13 bytes per second",
            "if this is a number of bits, write for example 100Gb/s");
   }
 }
 
-void check_link(const Cluster& cluster, const std::string& link, const LinkSpec& spec) {
-  check_rate(cluster, link + ".nominal", spec.nominal, false);
-  check_rate(cluster, link + ".effective", spec.effective, false);
-  check_rate(cluster, link + ".stream-cap", spec.stream_cap, true);
+void check_link(const Cluster& cluster, const char* name, const LinkSpec& spec) {
+  check_rate(cluster, name, "nominal", spec.nominal, false);
+  check_rate(cluster, name, "effective", spec.effective, false);
+  check_rate(cluster, name, "stream-cap", spec.stream_cap, true);
+  const auto refuse_link = [&](const std::string& why, const char* hint) { refuse(cluster, name + why, hint); };
   if (spec.effective > spec.nominal) {
-    refuse(cluster, link + ".effective is above " + link + ".nominal",
-           "the rate that collectives reach cannot exceed the line rate");
+    refuse_link(".effective is above " + std::string(name) + ".nominal",
+                "the rate that collectives reach cannot exceed the line rate");
   }
   if (!(spec.latency.value >= 0 && spec.latency.value < 10 && spec.per_message.value >= 0 &&
         spec.per_message.value < 10)) {
-    refuse(cluster, link + ".latency or .per-message is negative or above 10 s", "in seconds, e.g. 35e-6 or 35us");
+    refuse_link(".latency or .per-message is negative or above 10 s", "in seconds, e.g. 35e-6 or 35us");
   }
   if (!(spec.scale_penalty >= 0 && spec.scale_penalty < 10)) {
-    refuse(cluster, link + ".scale-penalty is not in [0, 10)", "it is the k in effective / (1 + k log2 nodes)");
+    refuse_link(".scale-penalty is not in [0, 10)", "it is the k in effective / (1 + k log2 nodes)");
   }
 }
 

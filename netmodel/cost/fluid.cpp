@@ -117,7 +117,7 @@ class Simulation {
       : fabric_(fabric), links_(fabric) {
     for (const TimedPlan& each : plans) {
       progress_.push_back({.plan = each.plan, .ended = each.start.value});
-      begin_phase(progress_.size() - 1, each.start.value);
+      begin_phase(progress_.size() - 1, (each.start + each.plan->base).value);
     }
     for (const Flow& flow : background) {
       flows_.push_back(links_.flow(flow.from, flow.to, kNever, progress_.size()));
@@ -232,7 +232,7 @@ namespace {
 
 /// Returns the time of a plan that runs alone. All runs of a phase are then alike, so only one is simulated.
 Seconds alone(const Plan& plan, std::span<const Flow> background, const Fabric& fabric) {
-  Seconds total;
+  Seconds total = plan.base;
   for (const Phase& phase : plan.phases) {
     if (phase.repeat == 0) continue;
     Plan once{plan.request, {phase}};

@@ -26,7 +26,7 @@ class Loads {
   void take(const Phase& phase) {
     using Pattern = Phase::Pattern;
     alike_ = fabric_.symmetric() && fabric_.leaves() == 0 &&
-             (phase.pattern == Pattern::shift || phase.pattern == Pattern::pairs || phase.pattern == Pattern::none);
+             (phase.pattern == Pattern::shift || phase.pattern == Pattern::pairs);
     rails_ = phase.pattern == Pattern::list && phase.scope == Scope::rail;
     clear();
     if (alike_) return take_alike(phase);
@@ -118,7 +118,6 @@ class Loads {
   }
 
   void take_alike(const Phase& phase) {
-    if (phase.pattern == Phase::Pattern::none) return;
     const auto load = [&](Index flows) { return Load{static_cast<double>(flows) * phase.bytes.value, flows}; };
     const Index partners = phase.pattern == Phase::Pattern::pairs ? members(fabric_, phase.scope) - 1 : 1;
     gpu_out_.front() = gpu_in_.front() = load(partners);
@@ -162,6 +161,7 @@ Estimate cost_of(const Phase& phase, const Fabric& fabric, Loads& loads) {
 
 Estimate LinkLoad::cost(const Plan& plan, const Fabric& fabric) const {
   Estimate sum;
+  sum.latency = sum.total = plan.base;
   Loads loads(fabric);
   for (const Phase& phase : plan.phases) {
     if (phase.repeat > 0) sum += cost_of(phase, fabric, loads);

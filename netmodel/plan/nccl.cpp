@@ -74,6 +74,22 @@ double tree_correction(const Request& request) {
   return (1 - part) * at(below) + part * at(below + 1);
 }
 
+CallCosts costs_in(const Extent& extent, const Request& request, const Fabric& fabric) {
+  const Cluster& cluster = fabric.cluster();
+  const Algorithm algorithm = request.algorithm;
+  const Row &row = row_of(request.protocol), &simple = row_of(Protocol::simple);
+  const int inside = cluster.nvlink ? 0 : 1;
+  CallCosts call;
+  call.base = microseconds(algorithm == Algorithm::tree ? row.tree_base : row.ring_base);
+  call.gpu_hop = hop_of(algorithm, row, inside) / simple.ring_hop[inside] * cluster.gpu_link.latency;
+  call.network_hop = network_hop(hop_of(algorithm, row, kNetwork), request.protocol, cluster.nic.latency);
+  call.rate_share = algorithm == Algorithm::tree ? row.tree_share : row.ring_share;
+  if (request.protocol == Protocol::ll) {
+    call.rate_share = std::min(call.rate_share, most_ll(fabric, extent.nodes) / extent.bus);
+  }
+  return call;
+}
+
 /// Returns the bytes that a ring moves over each of its connections.
 double ring_bytes(const Request& request, const Extent& extent) {
   const double passes = request.collective == Collective::all_reduce ? 2 : 1;
@@ -108,25 +124,12 @@ Seconds switched_time(const Request& request, const Extent& extent, const CallCo
 }  // namespace
 
 CallCosts call_costs(const Request& request, const Fabric& fabric) {
-  const Cluster& cluster = fabric.cluster();
-  const Algorithm algorithm = request.algorithm;
-  const Row &row = row_of(request.protocol), &simple = row_of(Protocol::simple);
-  const int inside = cluster.nvlink ? 0 : 1;
-  CallCosts call;
-  call.base = microseconds(algorithm == Algorithm::tree ? row.tree_base : row.ring_base);
-  call.gpu_hop = hop_of(algorithm, row, inside) / simple.ring_hop[inside] * cluster.gpu_link.latency;
-  call.network_hop = network_hop(hop_of(algorithm, row, kNetwork), request.protocol, cluster.nic.latency);
-  call.rate_share = algorithm == Algorithm::tree ? row.tree_share : row.ring_share;
-  if (request.protocol == Protocol::ll) {
-    const Extent extent = extent_of(request.scope, fabric);
-    call.rate_share = std::min(call.rate_share, most_ll(fabric, extent.nodes) / extent.bus);
-  }
-  return call;
+  return costs_in(extent_of(request.scope, fabric), request, fabric);
 }
 
 Seconds nccl_time(const Request& request, const Fabric& fabric) {
   const Extent extent = extent_of(request.scope, fabric);
-  const CallCosts call = call_costs(request, fabric);
+  const CallCosts call = costs_in(extent, request, fabric);
   if (request.algorithm == Algorithm::nvls) return switched_time(request, extent, call, fabric.cluster().nvls);
   if (request.algorithm == Algorithm::tree) return tree_time(request, extent, call, fabric.cluster().nvlink);
   return ring_time(request, extent, call);

@@ -177,12 +177,8 @@ Plan plan(const Request& request, const Fabric& fabric) {
   if (!request.blocks.empty() && !fits) throw ConfigError("blocks of different sizes do not fit this exchange", "");
   if (members(fabric, request.scope) == 1) return {request, {}};  // nothing crosses a wire
   const CallCosts call = call_costs(request, fabric);
-  Plan plan{request, found->phases(request, fabric)};
+  Plan plan{request, found->phases(request, fabric), call.base};
   for (Phase& phase : plan.phases) phase.link_efficiency *= call.rate_share;
-  Phase begin;
-  begin.pattern = Pattern::none;
-  begin.latency = call.base;
-  plan.phases.insert(plan.phases.begin(), begin);
   return plan;
 }
 
@@ -191,6 +187,7 @@ double longest_fill(Bytes payload) {
 }
 
 Seconds fill_time(Seconds latency, Seconds bytes, double longest) {
+  if (longest == 0) return {};
   return std::min(Seconds(std::sqrt(latency.value * bytes.value)), longest * bytes);
 }
 

@@ -53,7 +53,6 @@ struct Phase {
     pairs,   ///< every rank sends to all others of the scope
     fan_in,  ///< all other ranks of the scope send to rank `shift`
     list,    ///< the flows that `list` lists; with scope rail each of them once for every GPU of a node (turned)
-    none,    ///< no flows: the phase only takes its latency
   };
   Pattern pattern = Pattern::shift;
   Scope scope = Scope::all;
@@ -83,6 +82,7 @@ struct Request {
 struct Plan {
   Request request;
   std::vector<Phase> phases;
+  Seconds base{};  ///< time of the call before its first phase
 };
 
 /// Share of the links' rates that NCCL's pipelined trees reach.
@@ -133,7 +133,6 @@ inline Index turned(Index slot, Index places, const Fabric& fabric) {
 /// Calls visit(from, to, bytes) for every flow of a phase; from and to are slots.
 template <class Visit>
 void for_each_flow(const Phase& phase, const Fabric& fabric, const Visit& visit) {
-  if (phase.pattern == Phase::Pattern::none) return;
   if (phase.pattern == Phase::Pattern::list) {
     const Index rails = phase.scope == Scope::rail ? fabric.width() : 1;
     for (Index rail = 0; rail < rails; ++rail) {

@@ -91,8 +91,6 @@ double message_count(const Phase& phase, const Fabric& fabric) {
       return ranks * (n - 1);
     case Phase::Pattern::fan_in:
       return ranks - ranks / n;
-    case Phase::Pattern::none:
-      return 0;
     case Phase::Pattern::list:
       break;
   }
@@ -109,7 +107,7 @@ void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds before, 
   double count = 0;
   for (const Plan& plan : plans) {
     for (const Phase& phase : plan.phases) {
-      if (phase.repeat == 0 || phase.pattern == Phase::Pattern::none) continue;
+      if (phase.repeat == 0) continue;
       count += static_cast<double>(phase.repeat) * message_count(phase, fabric);
       if (count > kMostMessages)
         throw ConfigError("the schedule has more than 10,000,000 messages", "", "use fewer GPUs");

@@ -81,6 +81,7 @@ Estimate SimGrid::cost(const Plan& plan, const Fabric& fabric) const {
   if (run(&problem, &estimate.total.value, message, sizeof(message)) != 0) {
     throw Error("SimGrid failed: " + std::string(message), "cluster " + cluster.name);
   }
+  estimate.total += plan.base;
   estimate.bandwidth = estimate.total - estimate.latency;
   return estimate;
 }
