@@ -164,14 +164,14 @@ std::string rates_clause(const Arm& baseline, const Arm& arm, const Verdict& ver
   return "; learning rate " + text_of(here) + " against " + text_of(there);
 }
 
-void warn_of_lonely_seeds(const Arm& arm, const Arm& other, std::vector<std::string>& warnings) {
+void warn_of_missing_seeds(const Arm& arm, const Arm& other, std::vector<std::string>& warnings) {
   std::vector<std::uint32_t> seeds;
   for (const Run& run : arm.runs) {
     const bool there =
         std::ranges::any_of(other.runs, [&](const Run& theirs) { return theirs.summary.seed == run.summary.seed; });
     if (!there) seeds.push_back(run.summary.seed);
   }
-  if (!seeds.empty()) warnings.push_back(seeds_text(seeds) + " of " + arm.name + " without a pair in " + other.name);
+  if (!seeds.empty()) warnings.push_back(other.name + " has no run with " + seeds_text(seeds) + ", unlike " + arm.name);
 }
 
 /// Returns the samples seen at the last evaluation of the first run that finished; -1: there is none.
@@ -205,14 +205,15 @@ std::vector<double> late_falls(const Arm& arm) {
   return falls;
 }
 
-/// Warns if the arm that is behind was still falling when the runs ended, with every seed by more than the other.
+/// Warns if the loss of the arm that is behind was still falling when the runs ended, with every seed by more than that
+/// of the other.
 void warn_of_late_falls(const Arm& behind, const Arm& ahead, double margin, std::vector<std::string>& warnings) {
   const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
   if (falls.empty() || others.empty()) return;
   const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
   if (!(least > most + 2 * margin)) return;
-  warnings.push_back(behind.name + " was still falling when its runs ended, by " + percent(least) +
-                     " or more over the last tenth of the steps, and " + ahead.name + " by " + percent(most) +
+  warnings.push_back("the loss of " + behind.name + " was still falling when its runs ended, by " + percent(least) +
+                     " or more over the last tenth of the steps, and that of " + ahead.name + " by " + percent(most) +
                      " or less: a longer run may change the order");
 }
 
@@ -221,8 +222,8 @@ std::vector<std::string> warnings_of(const Arm& baseline, const Arm& arm) {
   for (const Arm* each : {&baseline, &arm}) {
     for (const std::string& line : unfinished_lines(*each)) warnings.push_back(each->name + ": " + line);
   }
-  warn_of_lonely_seeds(baseline, arm, warnings);
-  warn_of_lonely_seeds(arm, baseline, warnings);
+  warn_of_missing_seeds(baseline, arm, warnings);
+  warn_of_missing_seeds(arm, baseline, warnings);
   const Index there = samples_seen(baseline), here = samples_seen(arm);
   if (there >= 0 && here >= 0 && there != here) {
     warnings.push_back(baseline.name + " ended after " + std::to_string(there) + " samples, " + arm.name + " after " +

@@ -75,7 +75,8 @@ struct Verdict {
   Index seeds_for_seen = 0;  ///< the same for a difference like the one that was seen; 0 if that is not above `visible`
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b against a is not resolved (about 34 seeds would be needed to show 1%): ..."
-  std::vector<std::string> warnings;  ///< runs left out, arms of different lengths or still falling, lonely seeds
+  /// Runs left out, arms of different lengths, losses that were still falling, seeds without a partner.
+  std::vector<std::string> warnings;
 };
 
 Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, const Rates& arm_rates,

@@ -224,8 +224,9 @@ void check_freeze(const Facts& facts, Found& found) {
             " steps, and needs at least " + std::to_string(std::llround(needed)) + " of them";
   }
   if (drifted) {
-    text += "; by " + at_step(drift_step) + " an unfrozen variance would give rates that differ by a factor of " +
-            text_of(std::exp(drift)) + " in the geometric mean";
+    text += "; by " + at_step(drift_step) +
+            ", an unfrozen variance would give rates that differ from the frozen ones by a factor of " +
+            text_of(std::exp(drift)) + " (geometric mean)";
   }
   found.push_back({drifted ? Severity::problem : Severity::warning, Cause::variance_frozen_early, text,
                    short_run ? "train longer, or lower --optimizer.beta2"

@@ -45,8 +45,8 @@ struct JobPlan {
 /// Whether a job's steps are those of dense Adam, with which jobs are compared.
 bool is_dense_adam(const Job& job);
 
-/// Whether the job is a log's whose workers exchange activations. Dense Adam then exchanges the same activations, since
-/// a log does not show how many bytes they would have without a codec.
+/// Whether the job is the log of a run whose workers exchange activations. Dense Adam then exchanges the same ones,
+/// since a log does not show how many bytes they would have without a codec.
 bool has_boundary(const Job& job);
 
 /// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: without a codec and

@@ -27,9 +27,10 @@ struct ClusterPrice {
   double speedup = 1;                  ///< speed-up of the last stage over dense Adam
   double end_to_end_speedup = 1;       ///< speed-up of the whole run, all stages included
   std::optional<Timeline> timeline{};  ///< timeline of the run, if a log is priced
-  /// Rate of a network link at which the last stage and dense Adam take the same time: of several such rates between
-  /// 1e5 and 1e12 bytes per second, the next one on the side of the cluster's rate where the answer changes. None if
-  /// the last stage is always faster, or never, by more than half a percent.
+  /// Rate of a network link at which the last stage and dense Adam take the same time, to within half a percent. Of
+  /// several such rates between 1e5 and 1e12 bytes per second, it is the nearest one above the cluster's rate if the
+  /// last stage is faster at the cluster's rate, and below it if not. If there is none on that side, it is the nearest
+  /// one on the other side. None if the last stage is faster by more than half a percent at all rates or at no rate.
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool faster_below = true;  ///< whether the last stage is faster below break_even; otherwise above it
   bool always_faster = false;

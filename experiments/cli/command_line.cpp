@@ -141,7 +141,7 @@ class Parser {
       if (value.empty() && needs_name(option.string_key))
         throw ConfigError("empty value", "--" + option.string_key, "give a name, or leave the option out");
       if (value.empty() && option.position_key >= 0)
-        throw ConfigError("empty argument", "''", "a shell makes one of a quoted variable that is not set");
+        throw ConfigError("empty argument", "''", "a quoted shell variable that is not set becomes an empty argument");
       const bool separate = option.original_tokens.size() > 1 && option.original_tokens.back() == value;
       if (!separate || !value.starts_with("--") || !syntax_.knows(value.substr(2, value.find('=') - 2))) continue;
       throw ConfigError("no value for option --" + option.string_key, value, "give the value before the next option");

@@ -92,7 +92,7 @@ std::vector<Option<Cluster>> node_options() {
       field<Cluster>("gpus-per-node", "GPUs per node, with one worker each", ONEBIT_PLACE(gpus_per_node)),
       named(field<Cluster>("gpu", "model of the GPUs: " + join(names_of(netmodel::gpus()), ", "), ONEBIT_PLACE(gpu)),
             [] { return names_of(netmodel::gpus()); }),
-      {"gpu-memory", "size of a GPU's memory, e.g. 40GB; 0: that of the model",
+      {"gpu-memory", "size of a GPU's memory, e.g. 40GB; 0: the usual size of this kind of GPU",
        [](Cluster& cluster, const std::string& text) {
          cluster.gpu_memory = netmodel::Bytes(static_cast<double>(parse_bytes("gpu-memory", text)));
        },
@@ -101,7 +101,8 @@ std::vector<Option<Cluster>> node_options() {
                      ONEBIT_PLACE(nvlink)),
       field<Cluster>("nvls", "share of the GPU link's rate at which the node's switch adds up vectors; 0: it cannot",
                      ONEBIT_PLACE(nvls)),
-      field<Cluster>("gpus-per-nic", "GPUs that have a network link of their own; 0: those of a node share one",
+      field<Cluster>("gpus-per-nic",
+                     "GPUs that share a network link (1: each has its own); 0: all GPUs of a node share one",
                      ONEBIT_PLACE(gpus_per_nic)),
       field<Cluster>("oversubscription", "rate of the nodes under a leaf switch / rate of its uplinks",
                      ONEBIT_PLACE(oversubscription)),

@@ -74,7 +74,11 @@ std::string line_of(const SharedFinding& finding, std::span<const Arm> arms) {
   const std::size_t others = finding.paths.size() - 1;
   std::string logs = finding.paths.front();
   if (others > 0) logs += " and " + std::to_string(others) + " more";
-  if (finding.varies) logs = "numbers of " + finding.paths.front() + "; " + std::to_string(others) + " more like it";
+  if (finding.varies) {
+    logs = "numbers from " + finding.paths.front() + "; " + std::to_string(others) +
+           (others == 1 ? " other run has the same finding with its own numbers"
+                        : " other runs have the same finding with their own numbers");
+  }
   return runs_text(finding, arms) + ": " + finding.text + " (" + logs + ")";
 }
 
@@ -83,7 +87,7 @@ std::string line_on(const std::vector<std::string>& names, const SharedFinding& 
   std::erase_if(part.seeds,
                 [&](const auto& runs) { return std::ranges::find(names, arms[runs.first].name) == names.end(); });
   if (part.seeds.empty()) return "";
-  return runs_text(part, arms) + ": " + part.text + (part.varies ? " (numbers of the first)" : "");
+  return runs_text(part, arms) + ": " + part.text + (part.varies ? " (numbers from the first run)" : "");
 }
 
 }  // namespace onebit::experiments

@@ -143,7 +143,7 @@ FromLog taken_from_log(const std::string& log, const Settings& given, bool weigh
   if (!over && !weights_given) from_log.weights_out = weights_out_of(reader.header());
   // A run that was stopped has written them; one that was killed has not, so they would be those of another run.
   if (reader.status() != sim::RunStatus::stopped && std::filesystem::exists(from_log.weights_out)) {
-    throw ConfigError("the file for the weights that the log names exists", from_log.weights_out,
+    throw ConfigError("the weights file named in the log already exists", from_log.weights_out,
                       "give --weights-out FILE: this one to replace it, or another");
   }
   if (from_log.empty() || !can_be_made(joined(from_log, given))) return {};

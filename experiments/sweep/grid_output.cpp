@@ -151,7 +151,7 @@ std::string difference_text(const GridArm& best, const GridArm& next) {
   const double higher = is_child ? -difference.relative.mean : difference.relative.mean;
   const bool ranks_higher = best_of(next).loss.mean > best_of(best).loss.mean;
   if (!std::isfinite(higher) || higher < 0 || (higher > 0) != ranks_higher) return "";
-  return (is_child ? ": against it, " : ": ") + analysis::shift_text(difference);
+  return (is_child ? "; the best arm against it: " : ": ") + analysis::shift_text(difference);
 }
 
 }  // namespace
@@ -208,7 +208,7 @@ std::string answer_of(const SweepGrid& grid, const std::string& folder) {
   const GridArm* next = next_arm(grid);
   if (next == nullptr) return text + ".";
   text.append("; next is ").append(place_text(grid, *next)).append(difference_text(best, *next));
-  if (several) text.append(" ('onebit analyze ").append(folder).append("' judges it)");
+  if (several) text.append(" ('onebit analyze ").append(folder).append("' judges the difference)");
   return text + ".";
 }
 

@@ -86,7 +86,7 @@ struct Cluster {
   double uncertainty = 0;  ///< share by which times on its links may differ; 0: as usual for the source
   Index nodes = 0;         ///< number of nodes; 0: as many as the workers need
   Index gpus_per_node = 1;
-  Index gpus_per_nic = 0;  ///< number of GPUs with a network link of their own; 0: those of a node share one
+  Index gpus_per_nic = 0;  ///< number of GPUs that share a network link; 0: all GPUs of a node share one
   LinkSpec nic;            ///< a network link
   LinkSpec gpu_link;       ///< link of each GPU to the others of its node
   bool nvlink = true;      ///< whether gpu_link is NVLink, which NCCL's tuner depends on
@@ -94,7 +94,7 @@ struct Cluster {
   /// switch cannot add (no NVLink SHARP).
   double nvls = 0;
   std::string gpu = "a100";     ///< name in gpus()
-  Bytes gpu_memory{};           ///< size of a GPU's memory; 0: that of the model
+  Bytes gpu_memory{};           ///< size of a GPU's memory; 0: the usual size of this kind of GPU
   double oversubscription = 1;  ///< rate of a leaf switch's nodes together / rate of its uplinks
   Index nodes_per_leaf = 1;     ///< number of nodes under a leaf switch; traffic between them does not use the uplinks
   Placement placement = Placement::contiguous;

@@ -100,9 +100,11 @@ constexpr Column table[] = {
                  "norm(y - C(mean)) / norm(y), the relative distance of a worker's vector from what all workers "
                  "decode, averaged over workers, at the steps of /workers; only for codecs whose payloads are summed "
                  "before decoding")),
-    since(3, row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
-                 "share of the elements that the workers' sparse codec sent and that are not 0, averaged over workers, "
-                 "at the steps of /workers; NaN for other codecs")),
+    since(
+        3,
+        row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
+            "of all elements, the share that the workers' sparse codec sent and that is not 0, averaged over workers, "
+            "at the steps of /workers; NaN for other codecs")),
     since(4, row("steps", "boundary_sent_share", &StepRow::boundary_sent_share, "1",
                  "of the activations that have to cross, the share that boundary.codec sends and that is not 0, at the "
                  "steps of /workers; NaN for codecs that are not sparse")),

@@ -373,8 +373,8 @@ TEST_CASE("the furthest drift after the freeze is told, from a factor of two on"
   const Finding early = finding(drifted_by({5, 0.5, 1, 0.8}), Cause::variance_frozen_early);
   CHECK(early.severity == Severity::problem);
   CHECK(early.text ==
-        "the variance was frozen early, after 110 steps; by step 140 an unfrozen variance would give rates "
-        "that differ by a factor of 2.72 in the geometric mean");
+        "the variance was frozen early, after 110 steps; by step 140, an unfrozen variance would give rates "
+        "that differ from the frozen ones by a factor of 2.72 (geometric mean)");
   CHECK(has(drifted_by({5, 0.7}), Cause::variance_frozen_early));
   CHECK_FALSE(has(drifted_by({5, 0.68}), Cause::variance_frozen_early));
 }

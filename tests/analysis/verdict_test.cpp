@@ -118,8 +118,8 @@ TEST_CASE("verdict: an arm that is behind and still falls is no slower arm, but 
   };
   const Arm settled = arm("a", {1, 1.01}, 1.005), falling = arm("b", {1.3, 1.32}, 1.08);
   const std::vector<std::string> expected = {
-      "b was still falling when its runs ended, by 8% or more over the last tenth of the steps, and a by 0.5% or less: "
-      "a longer run may change the order"};
+      "the loss of b was still falling when its runs ended, by 8% or more over the last tenth of the steps, and that "
+      "of a by 0.5% or less: a longer run may change the order"};
   CHECK(of(settled, falling).warnings == expected);
   CHECK(of(falling, settled).warnings == expected);                  // whichever is the baseline
   CHECK(of(settled, arm("b", {1.3, 1.32}, 1.02)).warnings.empty());  // falls by less than twice the margin more
@@ -239,7 +239,7 @@ TEST_CASE("verdict: seeds are paired by number, and those without a partner are 
   CHECK(verdict.seeds == std::vector<std::uint32_t>{2, 3});
   CHECK(verdict.difference.relative.mean == 0);
   CHECK(verdict.warnings ==
-        std::vector<std::string>{"seed 4 of a without a pair in b", "seed 1 of b without a pair in a"});
+        std::vector<std::string>{"b has no run with seed 4, unlike a", "a has no run with seed 1, unlike b"});
 }
 
 TEST_CASE("verdict: too few seeds") {

@@ -169,8 +169,8 @@ TEST_CASE("report: it says what the clusters are, what takes time there, and whi
                "(estimated). Time of a step there: adam") &&
           Contains("(latency ") && Contains("Fewer bytes shorten only the sending.") &&
           Contains("parts of a mean step") && Contains("on ib100"));
-  CHECK_THAT(page,
-             Contains("<li>mad, seeds 1, 2: problem: ") && Contains("(numbers of arms/mad-1.h5; 1 more like it)"));
+  CHECK_THAT(page, Contains("<li>mad, seeds 1, 2: problem: ") &&
+                       Contains("(numbers from arms/mad-1.h5; 1 other run has the same finding with its own numbers)"));
   CHECK_THAT(page, Contains("The colours mean the same in the maps of all arms.") || !Contains("Stability by tensor"));
 }
 

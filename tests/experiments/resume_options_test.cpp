@@ -64,7 +64,7 @@ TEST_CASE("resume: with the log's options, no weights are replaced that the run 
   write_file(folder / "w.h5", "of another run");
   const Outcome run = run_onebit(folder, kBare);
   CHECK(run.status == 2);
-  CHECK_THAT(run.err, Contains("the file for the weights that the log names exists (w.h5)"));
+  CHECK_THAT(run.err, Contains("the weights file named in the log already exists (w.h5)"));
   CHECK(read_file(folder / "w.h5") == "of another run");
   CHECK(run_onebit(folder, joined(kBare, {"--weights-out", "w.h5"})).status == 0);
 }
