@@ -123,19 +123,20 @@ def in_plain_words(note):
 def commands_table(program, rows):
     yield "| measurement | measured | predicted | error of the time | guessed |"
     yield "|---|---|---|---|---|"
-    kept = {"all rows": [], "nothing guessed": []}
+    kept = {"nothing guessed": [], "a preset in place of guessed links": [], "guessed": [], "all rows": []}
     for row in rows:
         command = with_preset(row["example_command"])
         predicted, measured = value_at(price(program, arguments_of(command)), row["what"]), row["measured"]
         error = predicted / measured - 1 if row["unit"] == "s" else measured / predicted - 1
         guess = in_plain_words(row["parameters_that_had_to_be_guessed"])
+        kind = "nothing guessed" if guess.startswith("nothing guessed") else "guessed"
         if command != row["example_command"]:
             guess = "a preset replaces the links of the command, for which the note was: " + guess
+            kind = "a preset in place of guessed links"
         kept["all rows"].append(error)
-        if guess.startswith("nothing guessed"):
-            kept["nothing guessed"].append(error)
+        kept[kind].append(error)
         yield (f"| {row['source']}: `{' '.join(arguments_of(command))}` | {measured:.4g} {row['unit']} | {predicted:.4g} | {percent(error)} | "
-               f"{'' if guess.startswith('nothing guessed') else guess} |")
+               f"{'' if kind == 'nothing guessed' else guess} |")
     for name, errors in kept.items():
         yield f"| **{name}**: {len(errors)} | | | median {spread(errors)}, worst {worst(errors)} | |"
 
