@@ -57,17 +57,19 @@ std::vector<std::uint32_t> seeds_with(const Arm& arm, Outcome outcome) {
   return seeds;
 }
 
-/// Fills seeds and difference.
+/// Fills seeds and the differences.
 void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
-  std::vector<double> losses, others;
+  std::vector<double> losses, others, accuracies;
   for (const Run& run : baseline.runs) {
     const Run* other = finished_run(arm, run.summary.seed);
     if (outcome_of(run) != Outcome::finished || other == nullptr) continue;
     verdict.seeds.push_back(run.summary.seed);
     losses.push_back(run.summary.final_loss);
     others.push_back(other->summary.final_loss);
+    accuracies.push_back(other->summary.accuracy - run.summary.accuracy);
   }
   verdict.difference = paired_difference(losses, others, verdict.criterion.level_of_each());
+  verdict.accuracy = mean_interval(accuracies, verdict.criterion.level_of_each());
 }
 
 std::string evidence(const Verdict& verdict) {

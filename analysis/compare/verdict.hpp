@@ -67,7 +67,10 @@ struct Verdict {
   Criterion criterion;
   std::vector<std::uint32_t> seeds;  ///< seeds that finished in both arms, ascending
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
-  bool equivalent = false;           ///< whether within_margin holds and the arms can be judged
+  /// Difference of accuracies over these seeds, in shares (0.01: one point); its interval has level_of_each, but is not
+  /// one of the comparisons. NaN where runs have no accuracy.
+  Interval accuracy = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
+  bool equivalent = false;  ///< whether within_margin holds and the arms can be judged
   /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
   /// seeds to detect the margin. Otherwise 0.
   double visible = 0;

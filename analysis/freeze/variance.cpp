@@ -239,7 +239,8 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
   view.rule_after = static_cast<Index>(
       std::max(number_of(log.header(), "schedule.warmup", 0), number_of(log.header(), "freeze.after", 0)));
   add_norms(rows, probes, log.path(), view);
-  const std::vector<Index> lags = lags_or_default(options.lags, log.header().variance_lag, rows.back().step);
+  view.own_lag = log.header().variance_lag;
+  const std::vector<Index> lags = lags_or_default(options.lags, view.own_lag, rows.back().step);
   view.rule_lag = lags.back();
   const auto dwell = static_cast<Index>(number_of(log.header(), "freeze.dwell", 0));
   view.rule_dwell = dwell > 0 ? dwell : optim::default_dwell(view.rule_lag);

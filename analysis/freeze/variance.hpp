@@ -59,6 +59,7 @@ struct VarianceView {
   std::vector<Index> steps;    ///< steps of the rows of /steps
   std::vector<double> l1, l2;  ///< norms of the stored variance; after the freeze, of its shadow (NaN between probes)
   Index freeze_step = 0;       ///< step of the freeze; 0: not frozen
+  Index own_lag = 0;           ///< the lag with which the run recorded its ratio, that of its freeze rule; 0: none
   Index rule_lag = 0;          ///< lag of the series to which the thresholds apply
   Index rule_after = 0;        ///< steps for which the rule waits: the larger of learning-rate warm-up and freeze.after
   Index rule_dwell = 0;        ///< steps for which the ratio must stay at the threshold under `auto`

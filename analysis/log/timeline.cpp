@@ -75,15 +75,19 @@ netmodel::StepOptions step_options(const PriceRules& rules) {
   return options;
 }
 
-void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where) {
+bool has_size_of(const netmodel::Workload& workload, Index parameters) {
   constexpr double slack = 0.1;  // vocabularies, heads and biases differ between versions of one model
+  const auto theirs = static_cast<double>(workload.parameters);
+  return std::abs(static_cast<double>(parameters) - theirs) <= slack * theirs;
+}
+
+void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where) {
   if (workload.tables.count > 0) {
     throw ConfigError("the embedding tables of a log's run cannot be scaled to this workload's",
                       where + ", workload " + workload.name,
                       "price it without a log: onebit price --workload " + workload.name);
   }
-  const auto theirs = static_cast<double>(workload.parameters);
-  if (workload.parameters == 0 || std::abs(static_cast<double>(parameters) - theirs) <= slack * theirs) return;
+  if (workload.parameters == 0 || has_size_of(workload, parameters)) return;
   throw ConfigError("the workload belongs to another model",
                     where + " has " + std::to_string(parameters) + " parameters, workload " + workload.name + " has " +
                         std::to_string(workload.parameters),

@@ -40,6 +40,9 @@ struct RunSize {
   netmodel::CodecPasses passes{};  ///< cost of the run's codec
 };
 
+/// Whether the workload's number of parameters differs from a model's by at most a tenth.
+bool has_size_of(const netmodel::Workload& workload, Index parameters);
+
 /// Throws ConfigError where the workload's number of parameters differs from the model's by more than a tenth, so that
 /// its compute times do not fit the exchanges, or where it has embedding tables, whose exchanges no log has. A workload
 /// without parameters fits every model. `where` names the log or the arm.

@@ -99,10 +99,10 @@ void write_range(const Plot& plot, std::ostringstream& script) {
   script << "set yrange [" << low << ":" << high << "]\n";
 }
 
-/// gnuplot extends a logarithmic axis to powers of ten, and labels only these. Curves that span fewer than two of them
-/// would fill a part of the picture.
+/// gnuplot would extend a logarithmic axis to powers of ten, and labels only these. Curves that span fewer than two of
+/// them get more labels.
 void write_log_x(const Plot& plot, std::ostringstream& script) {
-  script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
+  script << "set logscale x\nset xrange [*:*] noextend\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const Curve& curve : plot.curves) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
@@ -119,7 +119,7 @@ void write_log_x(const Plot& plot, std::ostringstream& script) {
     }
   }
   if (ticks.size() < 2) return;
-  script << "set xrange [*:*] noextend\nset xtics (" << ticks.front();
+  script << "set xtics (" << ticks.front();
   for (std::size_t i = 1; i < ticks.size(); ++i) script << ", " << ticks[i];
   script << ")\n";
 }

@@ -55,6 +55,13 @@ std::string end_text(const analysis::Stay& stay, const analysis::VarianceView& v
   return is_cut_off(view) ? std::to_string(stay.until) + " (freeze)" : "the end";
 }
 
+/// Says how a run takes the lag of the view, where its own rule has another one.
+std::string lag_note(const analysis::VarianceView& view) {
+  if (view.own_lag == 0 || view.own_lag == view.rule_lag) return "";
+  return " (--freeze.lag " + std::to_string(view.rule_lag) + "; the run's own lag is " + std::to_string(view.own_lag) +
+         ")";
+}
+
 }  // namespace
 
 std::vector<NamedMeasure> measures_of(const analysis::TheoryConstants& c) {
@@ -86,8 +93,9 @@ Table stability_table(const analysis::VarianceView& view) {
 
 std::string rule_of(const analysis::VarianceView& view) {
   std::string text = "auto freezes once the bias-corrected ratio of ||v||_1, taken " + std::to_string(view.rule_lag) +
-                     (view.rule_lag == 1 ? " step" : " steps") + " apart, has stayed at or above the threshold for " +
-                     std::to_string(view.rule_dwell) + (view.rule_dwell == 1 ? " step" : " steps") +
+                     (view.rule_lag == 1 ? " step" : " steps") + " apart" + lag_note(view) +
+                     ", has stayed at or above the threshold for " + std::to_string(view.rule_dwell) +
+                     (view.rule_dwell == 1 ? " step" : " steps") +
                      "; published freezes once the raw ratio reaches the threshold; neither freezes before step " +
                      std::to_string(std::max(view.rule_lag + 1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);

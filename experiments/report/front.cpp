@@ -1,13 +1,14 @@
 #include "experiments/report/front.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <set>
 
 #include "analysis/log/log_options.hpp"
+#include "analysis/log/timeline.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/interval_output.hpp"
+#include "experiments/report/answers.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/html.hpp"
@@ -42,12 +43,6 @@ std::string values_of(const Report& report, const Text& text) {
 std::string option_values(const Report& report, const std::string& option) {
   return values_of(report,
                    [&](const analysis::Run& run) { return analysis::option_of(run.header, option).value_or(""); });
-}
-
-/// Returns "a, b and c".
-std::string enumerated(const std::vector<std::string>& words) {
-  if (words.size() < 2) return join(words, "");
-  return join({words.begin(), words.end() - 1}, ", ").append(" and ").append(words.back());
 }
 
 std::vector<std::string> grid_names(const Comparison& comparison) {
@@ -90,19 +85,6 @@ bool several_rates(const Comparison& comparison) {
   return std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.rates.tried.size() > 1; });
 }
 
-const ArmFigures& figures_of(const Comparison& comparison, const std::string& name) {
-  return *std::ranges::find(comparison.arms, name, &ArmFigures::name);
-}
-
-/// Returns the name of an arm at the best rate of its grid: that of the grid, because it needs no rate.
-std::string name_at_best(const Comparison& comparison, const std::string& arm) {
-  const auto index = static_cast<std::size_t>(&figures_of(comparison, arm) - comparison.arms.data());
-  const auto grid = std::ranges::find_if(comparison.grids, [&](const analysis::RateGrid& each) {
-    return std::ranges::find(each.arms, index) != each.arms.end();
-  });
-  return grid == comparison.grids.end() ? arm : grid->name;
-}
-
 std::string question_of(const Comparison& comparison) {
   if (comparison.verdicts.empty()) return "How far does each arm get, and what does it send?";
   std::vector<std::string> arms;
@@ -116,137 +98,6 @@ std::string question_of(const Comparison& comparison) {
   return (one ? "Does " : "Do ") + enumerated(arms) + " reach the same final loss as " +
          enumerated({baselines.begin(), baselines.end()}) + rates + ", and how many bytes " +
          (one ? "does it send?" : "do they send?");
-}
-
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, so that both hold together with 95% confidence; mean
-/// ratio over 3 paired seeds)".
-std::string shift_of(const Verdict& verdict) {
-  const analysis::Criterion& criterion = verdict.criterion;
-  std::string text = analysis::shift_text(verdict.difference) + " (";
-  text.append(analysis::level_text(criterion.level_of_each())).append(" interval ");
-  text.append(analysis::range_text(verdict.difference));
-  if (criterion.comparisons > 1) {
-    const std::string all = criterion.comparisons == 2 ? "both" : "all " + std::to_string(criterion.comparisons);
-    text +=
-        ", so that " + all + " comparisons hold together with " + analysis::level_text(criterion.level) + " confidence";
-  }
-  text += verdict.difference.is_ratio ? "; mean ratio over " : "; mean over ";
-  return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
-}
-
-/// Returns for an unresolved verdict how many seeds agree with the mean, and how many would be needed.
-std::string need_of(const Verdict& verdict) {
-  const analysis::Difference& difference = verdict.difference;
-  const std::string some = std::to_string(difference.agreeing) + " of the " + html::counted(difference.pairs, "seed");
-  const std::string seeds = difference.agreeing == difference.pairs ? "every seed" : some;
-  return (difference.relative.mean < 0 ? "lower with " : "higher with ") + seeds + "; " + analysis::need_text(verdict);
-}
-
-/// Whether the interval of a difference reaches into the margin within which losses count as the same.
-bool may_be_within_margin(const Verdict& verdict) {
-  const analysis::Interval& relative = verdict.difference.relative;
-  return std::abs(relative.mean) - relative.half_width < verdict.criterion.margin;
-}
-
-std::string reservation(const Verdict& verdict) {
-  return may_be_within_margin(verdict) ? ", perhaps by less than " + percent_text(verdict.criterion.margin) : "";
-}
-
-/// Returns the judgement without its evidence: "b ends at a lower loss than a".
-std::string judgement_text(const Comparison& comparison, const Verdict& verdict) {
-  const std::string arm = name_at_best(comparison, verdict.arm), baseline = name_at_best(comparison, verdict.baseline);
-  switch (verdict.judgement) {
-    case Judgement::equivalent:
-      return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin);
-    case Judgement::better:
-      return arm + " ends at a lower loss than " + baseline + reservation(verdict);
-    case Judgement::worse:
-      return arm + " ends at a higher loss than " + baseline + reservation(verdict);
-    case Judgement::not_resolved:
-      return "These seeds cannot tell " + arm + " from " + baseline;
-    case Judgement::too_few_seeds:
-      return "Too few seeds to judge " + arm + " against " + baseline;
-    case Judgement::not_comparable_diverged:
-      return arm + " cannot be compared with " + baseline + ", because runs diverged";
-    case Judgement::not_comparable_untrained:
-      return arm + " cannot be compared with " + baseline + ", because one of them ended above its starting loss";
-    case Judgement::undefined:
-      break;
-  }
-  return arm + " cannot be compared with " + baseline + ", whose final loss is 0";
-}
-
-/// Returns the evidence in a sentence; empty where there is none.
-std::string evidence_text(const Verdict& verdict) {
-  if (verdict.judgement == Judgement::not_comparable_untrained) return "";
-  const bool one_pair = verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() &&
-                        std::isfinite(verdict.difference.relative.mean);
-  if (!one_pair && !std::isfinite(verdict.difference.relative.half_width)) return "";
-  const bool open = verdict.judgement == Judgement::not_resolved;
-  std::string text = one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
-                              : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  return text;
-}
-
-/// Returns a sentence on the bytes of a verdict's arm and its time on the first cluster, compared with its baseline;
-/// empty where they hardly differ.
-std::string costs_text(const Comparison& comparison, const Verdict& verdict) {
-  constexpr double visible = 0.005;
-  const ArmFigures &baseline = figures_of(comparison, verdict.baseline), &arm = figures_of(comparison, verdict.arm);
-  std::vector<std::string> parts;
-  const auto add = [&](double ratio, const std::string& above, const std::string& below) {
-    if (!std::isfinite(ratio) || ratio <= 0 || std::abs(ratio - 1) < visible) return;
-    parts.push_back(ratio > 1 ? above : below);
-    parts.back().replace(parts.back().find('#'), 1, number(ratio > 1 ? ratio : 1 / ratio, 3));
-  };
-  add(baseline.bytes.mean / arm.bytes.mean, "sends # times fewer bytes", "sends # times more bytes");
-  if (!arm.seconds.empty()) {
-    const std::string on = " on " + arm.seconds.front().cluster;
-    const bool sends_less = arm.bytes.mean < baseline.bytes.mean;
-    const std::string grown = sends_less ? grown_part(arm, baseline) : "";
-    const std::string why = grown.empty() ? "" : " (" + grown + ")";
-    add(baseline.seconds.front().seconds.mean / arm.seconds.front().seconds.mean,
-        "is an estimated # times as fast" + on, "takes an estimated # times as long" + on + why);
-  }
-  if (baseline.bytes.mean == arm.bytes.mean) parts.insert(parts.begin(), "sends the same number of bytes");
-  return parts.empty() ? "" : " It " + enumerated(parts) + ".";
-}
-
-std::string mood_of(const Verdict& verdict) {
-  const Judgement judgement = verdict.judgement;
-  if (!reservation(verdict).empty() && (judgement == Judgement::better || judgement == Judgement::worse)) return "";
-  if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
-  constexpr Judgement bad[] = {Judgement::worse, Judgement::not_comparable_diverged,
-                               Judgement::not_comparable_untrained};
-  return std::ranges::find(bad, judgement) != std::end(bad) ? " bad" : "";
-}
-
-/// Says why an arm sends more messages than its baseline, if they cost it time: its tensors are exchanged one by one.
-/// Otherwise empty.
-std::string messages_text(const Report& report, const Verdict& verdict) {
-  const ArmFigures &arm = figures_of(report.comparison, verdict.arm),
-                   &baseline = figures_of(report.comparison, verdict.baseline);
-  const auto& header = std::ranges::find(report.arms, verdict.arm, &analysis::Arm::name)->runs.front().header;
-  const std::size_t tensors = header.tensors.size();
-  if (arm.seconds.empty() || tensors < 2) return "";
-  if (analysis::option_of(header, "optimizer.granularity") != "tensor") return "";
-  if (!(arm.seconds.front().seconds.mean > baseline.seconds.front().seconds.mean)) return "";
-  if (!grows_by_messages(arm, baseline)) return "";
-  return " Each of its " + std::to_string(tensors) +
-         " tensors is exchanged in messages of its own; where the codec allows it, --optimizer.granularity fused "
-         "exchanges them as one vector.";
-}
-
-std::string answers_html(const Report& report) {
-  const Comparison& comparison = report.comparison;
-  std::string html;
-  for (const Verdict& verdict : comparison.verdicts) {
-    html += html::paragraph(judgement_text(comparison, verdict) + "." + costs_text(comparison, verdict),
-                            "answer" + mood_of(verdict)) +
-            html::paragraph(evidence_text(verdict) + messages_text(report, verdict), "evidence");
-  }
-  return html;
 }
 
 std::string rate_text(const analysis::Rates& rates) {
@@ -336,12 +187,20 @@ std::string legend_of(const Report& report) {
          ". Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, ";
 }
 
+/// Whether a workload has the size of the runs' model, so that --workload takes it.
+bool has_workload(const Report& report) {
+  const Index parameters = report.arms.front().runs.front().summary.parameters;
+  return std::ranges::any_of(netmodel::workloads(), [&](const netmodel::Workload& workload) {
+    return analysis::has_size_of(workload, parameters);
+  });
+}
+
 /// Says whose computing time the estimates take.
-std::string computing_text(const Comparison& comparison) {
-  return comparison.computing.empty()
-             ? "plus the computing time that was given."
-             : "plus the computing time measured in this simulation. With --workload, the computing time is that of a "
-               "known network on GPUs.";
+std::string computing_text(const Report& report) {
+  if (report.comparison.computing.empty()) return "plus the computing time that was given.";
+  return std::string("plus the computing time measured in this simulation. ") +
+         (has_workload(report) ? "With --workload, the computing time is that of a known network on GPUs."
+                               : "--step.forward and --step.backward give the computing time of your GPUs.");
 }
 
 /// Returns a line that leads to the findings on single runs; empty where there are none.
@@ -361,20 +220,6 @@ std::string clusters_html(const Report& report) {
 
 }  // namespace
 
-std::vector<std::string> warnings_on(const Verdict& verdict, const Comparison& comparison) {
-  const auto is_of_a_run = [&](const std::string& warning) {
-    return std::ranges::any_of(comparison.arms, [&](const ArmFigures& arm) {
-      return std::ranges::any_of(arm.unfinished_runs,
-                                 [&](const std::string& line) { return warning == arm.name + ": " + line; });
-    });
-  };
-  std::vector<std::string> lines;
-  for (const std::string& warning : verdict.warnings) {
-    if (!is_of_a_run(warning)) lines.push_back("Warning: " + warning + ".");
-  }
-  return lines;
-}
-
 std::string title_of(const Report& report) {
   const std::string model = option_values(report, "model"), data = option_values(report, "data");
   std::string title = enumerated(grid_names(report.comparison));
@@ -386,9 +231,8 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(report) +
-         html::blocks(best_table(comparison)) +
-         html::paragraph(legend_of(report) + computing_text(comparison), "facts") + clusters_html(report) +
-         html::list(cautions_of(report)) + findings_html(report);
+         html::blocks(best_table(comparison)) + html::paragraph(legend_of(report) + computing_text(report), "facts") +
+         clusters_html(report) + html::list(cautions_of(report)) + findings_html(report);
 }
 
 }  // namespace onebit::experiments

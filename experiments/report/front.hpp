@@ -8,9 +8,6 @@ namespace onebit::experiments {
 /// Returns a title made from the arms and the model: "adam, onebit-adam and lamb: mlp on synthetic".
 std::string title_of(const Report& report);
 
-/// Returns the warnings of a verdict, without those on runs that did not finish, which are listed with their arm.
-std::vector<std::string> warnings_on(const analysis::Verdict& verdict, const analysis::Comparison& comparison);
-
 /// Returns the header and the answer: what was run (model, data, workers, batch, steps, schedule, date, commit), the
 /// question and the verdicts in one sentence each, and the table of the arms at their best rates.
 std::string front_html(const Report& report, const std::string& title);

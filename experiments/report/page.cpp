@@ -8,6 +8,7 @@
 #include "experiments/output/analyze_output.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/time_output.hpp"
+#include "experiments/report/answers.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/front.hpp"

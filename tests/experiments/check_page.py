@@ -7,6 +7,7 @@ clicks:  every control of the chart does what it says.
 watch:   `PROGRAM watch FOLDER` serves its page to those who know the address, and writes nothing.
 """
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -102,20 +103,21 @@ class Chart:
             self.errors.append(f"a click on {name} changes nothing")
 
 
-def at(xs, values, x):
-    """Reads a line at x, between two of its points."""
+def at(xs, values, x, place):
+    """Reads a line at x, between two of its points; `place` is where the axis draws an x."""
     after = next((i for i in range(1, len(xs)) if xs[i] >= x), len(xs) - 1)
-    share = (x - xs[after - 1]) / (xs[after] - xs[after - 1])
+    share = (place(x) - place(xs[after - 1])) / (place(xs[after]) - place(xs[after - 1]))
     return values[after - 1] + min(1, max(0, share)) * (values[after] - values[after - 1])
 
 
-def check_reading(chart, data):
-    """The values under the mouse are those of the lines that are drawn there."""
+def check_reading(chart, data, log):
+    """The values under the mouse are those of the lines that are drawn there, on a linear or a logarithmic axis."""
     bytes_axis = next(number for number, axis in enumerate(data["axes"]) if axis["kind"] == "bytes")
     chart.run(f"const s = document.getElementById('axis'); s.value = {bytes_axis}; s.onchange()")
     from selenium.webdriver.common.action_chains import ActionChains
     area = chart.driver.find_element("css selector", "#chart-box canvas")
-    ActionChains(chart.driver).move_to_element_with_offset(area, 0, 0).perform()
+    left = 80 - area.size["width"] // 2 if log else 0  # near the start, where some lines may not have begun
+    ActionChains(chart.driver).move_to_element_with_offset(area, left, 0).perform()
     text = chart.driver.find_element("id", "chart-legend").text
     place = re.search(r"bytes sent per worker ([\d.]+) ([TGMkmµ]?)B", text)
     if not place:
@@ -123,8 +125,14 @@ def check_reading(chart, data):
         return
     x = float(place[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[place[2]]
     for arm in data["arms"]:
-        value = re.search(rf"{re.escape(arm['name'])}: ([-+.\de]+)", text)
-        if value and abs(float(value[1]) - at(arm["x"][bytes_axis], arm["mean"], x)) > 0.01 * abs(float(value[1])):
+        value = re.search(rf"■ *{re.escape(arm['name'])}: ([-+.\de]+)", text)
+        drawn = {place: loss for place, loss in zip(arm["x"][bytes_axis], arm["mean"])
+                 if loss is not None and (place > 0 or not log)}
+        if not value:
+            continue
+        if x < 0.999 * min(drawn):
+            chart.errors.append(f"{arm['name']} reads {value[1]} at {x} bytes, where it has no line")
+        elif abs(float(value[1]) - at(list(drawn), list(drawn.values()), x, math.log if log else float)) > 0.01 * abs(float(value[1])):
             chart.errors.append(f"{arm['name']} reads {value[1]} at {x} bytes")
 
 
@@ -172,7 +180,10 @@ def check_clicks(path, stem):
             label = chart.run("return document.querySelector('.dygraph-xlabel').textContent")
             if label != data["axes"][axis]["label"]:
                 chart.errors.append(f"axis {axis} is {label}")
-        check_reading(chart, data)
+        check_reading(chart, data, log=False)
+        driver.find_element("id", "log-x").click()
+        check_reading(chart, data, log=True)
+        driver.find_element("id", "log-x").click()
         from selenium.webdriver.common.action_chains import ActionChains
         area = driver.find_element("css selector", "#chart-box canvas")
         ActionChains(driver).move_to_element_with_offset(area, 60, 0).perform()

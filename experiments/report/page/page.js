@@ -1,11 +1,17 @@
 "use strict";
 // The chart of a report: curves of arms, drawn by dygraphs from the JSON in the page.
 (() => {
-  // A link to a closed part opens it.
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[href^='#']"), part = link && document.getElementById(link.hash.slice(1));
+  // A link to a closed part opens it, on this page or from another one.
+  const openPart = (hash) => {
+    const part = hash && document.getElementById(hash.slice(1));
     if (part && "open" in part) part.open = true;
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (link) openPart(link.hash);
   });
+  addEventListener("hashchange", () => openPart(location.hash));
+  openPart(location.hash);
   const source = document.getElementById("curves");
   if (!source || typeof Dygraph === "undefined") return;
   const data = {axis: 0, axes: [], arms: []};
@@ -44,13 +50,15 @@
     const half = arm.calm ? arm.half : null;  // the band of an arm that rose would hide the others
     const rest = arm.diverged > 0 && arm.diverged < arm.runs.length;
     const name = rest ? `${arm.name}, mean of ${arm.runs.length - arm.diverged} that did not diverge` : arm.name;
-    if (!state.seeds) return [lineOf(arm, name, arm.x[state.axis], arm.mean, half)];
-    return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x[state.axis], run.loss, null));
+    if (!state.seeds) return [lineOf(arm, name, arm.x, arm.mean, half)];
+    return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x, run.loss, null));
   };
-  // Leaves out evaluations without a finite loss.
-  const lineOf = (arm, name, x, y, half) => {
-    const finite = y.map((_, i) => i).filter((i) => y[i] !== null && x[i] !== null);
-    const of = (values) => values && finite.map((i) => values[i]);
+  // Leaves out evaluations without a finite loss and, if only the end is wanted, those in the first half of the steps.
+  const lineOf = (arm, name, places, y, half) => {
+    const x = places[state.axis], steps = places[data.axes.findIndex((each) => each.kind === "steps")];
+    const first = state.end ? steps[steps.length - 1] / 2 : -Infinity;
+    const shown = y.map((_, i) => i).filter((i) => y[i] !== null && x[i] !== null && steps[i] >= first);
+    const of = (values) => values && shown.map((i) => values[i]);
     return {arm, name, x: of(x), y: of(y), half: of(half)};
   };
   const usable = (x, y) => (!state.logX || x > 0) && (!state.logY || y > 0);
@@ -82,14 +90,13 @@
   };
 
   // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of 100.
-  // Only the last half of each line counts if the end is wanted. Bands may widen the range by as much on either side.
+  // Bands may widen the range by as much on either side.
   const rangeOf = (lines) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
-    const ends = used.map((line) => line.x[line.x.length - 1]);
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
-    used.forEach((line, l) => line.x.forEach((x, i) => {
+    used.forEach((line) => line.x.forEach((x, i) => {
       const y = line.y[i];
-      if (!usable(x, y) || (state.end && x < ends[l] / 2)) return;
+      if (!usable(x, y)) return;
       least = Math.min(least, y);
       most = Math.max(most, y);
       const half = line.half && line.half[i] !== null ? line.half[i] : 0;
@@ -132,7 +139,7 @@
   const legend = (point) => {
     if (point.x === undefined) return "move over the chart, or touch it, to read values";
     const most = 14, nearest = point.series.find((each) => each.isHighlighted);
-    const known = drawn.filter(({x}) => x.length > 0 && point.x <= x[x.length - 1] * 1.0001)
+    const known = drawn.filter(({x}) => point.x >= x[0] * 0.9999 && point.x <= x[x.length - 1] * 1.0001)
       .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y);
     const isNearest = ({line}) => nearest !== undefined && line.name === nearest.label;
     const ordered = known.length > most ? [...known.filter(isNearest), ...known.filter((each) => !isNearest(each))] : known;

@@ -1,0 +1,23 @@
+#pragma once
+// The answers of a report: a sentence for every verdict, with its evidence.
+
+#include "experiments/report/report.hpp"
+
+namespace onebit::experiments {
+
+/// Returns "a, b and c".
+std::string enumerated(const std::vector<std::string>& words);
+
+/// Returns the figures of the arm with this name, which is one of the comparison's.
+const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, const std::string& name);
+
+/// Returns the name of an arm at the best rate of its grid: that of the grid, because it needs no rate.
+std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
+
+/// Returns two paragraphs for every verdict: the answer with the costs, and its evidence.
+std::string answers_html(const Report& report);
+
+/// Returns the warnings of a verdict, without those on runs that did not finish, which are listed with their arm.
+std::vector<std::string> warnings_on(const analysis::Verdict& verdict, const analysis::Comparison& comparison);
+
+}  // namespace onebit::experiments
