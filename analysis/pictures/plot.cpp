@@ -128,7 +128,7 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
   script << "set title " << quoted(plot.title) << " noenhanced\n"
          << "set xlabel " << quoted(plot.x_label) << " noenhanced\nset ylabel " << quoted(plot.y_label)
          << " noenhanced\n"
-         << "set grid lc rgb '#dddddd'\nset key " << plot.legend
+         << "set grid lc rgb '#dddddd'\nset key " << plot.legend << " spacing 1.3"
          << " noenhanced\nset border 3\nset tics nomirror out\n";
   if (plot.log_x) write_log_x(plot, script);
   if (plot.log_y) script << "set logscale y\n";
