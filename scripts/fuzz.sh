@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes every reader (data files, logs, traces, checkpoints, options and others) with libFuzzer, AddressSanitizer and
 # UBSan, starting from the corpora under tests/fuzz/corpus. Usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...], where
-# the first is a number of inputs for each reader, e.g. 10000000, or a time for all readers together (default: 60s).
+# the first is a number of inputs for each reader, e.g. 10000000, or a time for all readers together (default: 60s), in
+# which every core fuzzes one reader at a time.
 # Inputs that crash, hang or take too much memory are left in build/fuzz/findings, and the exit status is 1. Inputs that
 # reach new code are kept in build/fuzz/corpus and used again.
 set -euo pipefail
@@ -25,7 +26,7 @@ quietly "$folder/build.log" cmake --build --preset fuzz --parallel "$(cores)"
 mkdir -p "$folder/findings"
 
 if [[ "$amount" == *s ]]; then
-  seconds=$((${amount%s} / ${#readers[@]}))
+  seconds=$((${amount%s} * $(cores) / ${#readers[@]}))
   limit=-max_total_time=$((seconds > 0 ? seconds : 1))
 else
   limit=-runs=$amount
@@ -48,6 +49,11 @@ stat_of() { sed -n "s/^stat::$1: *//p" "$2"; }
 # AddressSanitizer quarantines freed memory; a small quarantine is enough for one input.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8
 export LSAN_OPTIONS=suppressions=$PWD/scripts/fuzz.supp:print_suppressions=0
-findings=0
-for reader in "${readers[@]}"; do fuzz "$reader" || findings=$((findings + 1)); done
+findings=0 jobs=()
+for reader in "${readers[@]}"; do
+  while (($(jobs -rp | wc -l) >= $(cores))); do sleep 0.2; done
+  fuzz "$reader" &
+  jobs+=($!)
+done
+for job in "${jobs[@]}"; do wait "$job" || findings=$((findings + 1)); done
 ((findings == 0))
