@@ -1,5 +1,7 @@
 #include "analysis/compare/verdict.hpp"
 
+#include <cmath>
+
 #include "tests/analysis/runs.hpp"
 
 using namespace onebit;
@@ -62,6 +64,21 @@ TEST_CASE("verdict: better and worse, with interval, pairs, p and learning rates
   const Verdict worse = of(b, a);
   CHECK(worse.judgement == Judgement::worse);
   CHECK_THAT(worse.sentence, StartsWith("a is worse than b: final loss 2.57% higher (95% interval 1.6"));
+}
+
+TEST_CASE("verdict: accuracies differ by points, over the same pairs") {
+  Arm a = make_arm("a", {1, 1, 1}), b = make_arm("b", {1.01, 0.99, 1.003});
+  const double before[] = {0.8, 0.81, 0.82}, after[] = {0.77, 0.77, 0.79};
+  for (std::size_t seed = 0; seed < 3; ++seed) {
+    a.runs[seed].summary.accuracy = before[seed];
+    b.runs[seed].summary.accuracy = after[seed];
+  }
+  // differences -0.03, -0.04, -0.03: deviation 0.0057735, t(2 degrees) 4.302653
+  const Interval accuracy = of(a, b).accuracy;
+  CHECK(accuracy.mean == Approx(-0.1 / 3));
+  CHECK(accuracy.half_width == Approx(4.302653 * 0.0057735 / std::sqrt(3.0)).epsilon(1e-5));
+  a.runs[1].summary.accuracy = std::numeric_limits<double>::quiet_NaN();
+  CHECK(std::isnan(of(a, b).accuracy.mean));
 }
 
 TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how many would") {
