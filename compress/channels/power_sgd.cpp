@@ -53,7 +53,7 @@ std::vector<PowerSgdMean::Matrix> PowerSgdMean::matrices_of(const ExchangeLayout
       throw ConfigError(
           "power-sgd works on matrices, not on fused or padded vectors", "codec power-sgd",
           layout.tensor(s) < 0
-              ? "use --optimizer.granularity tensor, or --channel server"
+              ? "use --channel server or, if the optimizer has it, --optimizer.granularity tensor"
               : "use --optimizer.semantics paper, which does not treat padding as data, or --channel server");
     }
     const Index rows = tensors[static_cast<std::size_t>(layout.tensor(s))].rows;

@@ -49,6 +49,9 @@ struct Gpu {
   BytesPerSecond memory;  ///< memory bandwidth that element-wise kernels reach
   double speed = 1;       ///< training speed in mixed precision, relative to a V100 with NVLink
   Bytes capacity;         ///< size of its memory; of several versions, the usual one
+  /// Peak rate of products in 16 bits that the maker publishes for the densest version, in operations per second,
+  /// without sparsity.
+  double peak = 0;
 };
 
 /// Assignment of ranks to nodes.

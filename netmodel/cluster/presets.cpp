@@ -55,18 +55,19 @@ Cluster with_memory(Cluster cluster, Bytes of_each_gpu) {
 
 std::span<const Gpu> gpus() {
   // name, doc, source, generation, rate of the memory, speed, size of the memory (V100: also 16 GB; A100: also 40 GB;
-  // H200: 141 GB)
+  // H200: 141 GB), peak rate
   static constexpr auto table = std::to_array<Gpu>({
       // In DeepSpeed's figures the released 1-bit codec, at 176 bytes per element, takes 99 ms for BERT-Large on V100s
       {"v100-pcie", "V100 on PCIe, as in paper-ethernet", Source::fitted, Generation::volta, gigabytes_per_second(600),
-       0.95, Bytes(32e9)},
+       0.95, Bytes(32e9), 112e12},
       {"v100", "V100 with NVLink, as in paper-infiniband", Source::fitted, Generation::volta, gigabytes_per_second(600),
-       1, Bytes(32e9)},
-      {"a100", "A100 with NVLink", Source::estimated, Generation::ampere, gigabytes_per_second(1400), 2.5, Bytes(80e9)},
+       1, Bytes(32e9), 125e12},
+      {"a100", "A100 with NVLink", Source::estimated, Generation::ampere, gigabytes_per_second(1400), 2.5, Bytes(80e9),
+       312e12},
       {"h100", "H100 or H200 with NVLink", Source::estimated, Generation::hopper, gigabytes_per_second(2600), 6,
-       Bytes(80e9)},
+       Bytes(80e9), 989e12},
       {"b200", "B200 or GB200 with NVLink", Source::estimated, Generation::blackwell, gigabytes_per_second(6000), 12,
-       Bytes(180e9)},
+       Bytes(180e9), 2250e12},
   });
   return table;
 }

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "device/base/text.hpp"
-#include "netmodel/step/peak.hpp"
 
 namespace onebit::netmodel {
 namespace {
@@ -74,7 +73,7 @@ std::vector<BatchTimes> times_of(const DlrmShape& shape) {
   std::vector<BatchTimes> times;
   for (const Gpu& gpu : gpus()) {
     const Seconds sample =
-        Seconds(operations(shape) / (kUtilisation * peak_rate(gpu.name))) + Bytes(moved_bytes(shape)) / gpu.memory;
+        Seconds(operations(shape) / (kUtilisation * gpu.peak)) + Bytes(moved_bytes(shape)) / gpu.memory;
     for (const double batch : {1.0, largest}) {
       const Seconds both = kFixed + batch * sample;
       times.push_back({std::string(gpu.name), batch, 1.0 / 3 * both, 2.0 / 3 * both});

@@ -6,7 +6,6 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "netmodel/step/peak.hpp"
 #include "netmodel/step/recommenders.hpp"
 
 namespace onebit::netmodel {
@@ -39,7 +38,7 @@ Workload gpt2(const std::string& name, const std::string& model, double paramete
 std::vector<BatchTimes> language_model(Index parameters, double tokens) {
   std::vector<BatchTimes> times;
   for (const char* gpu : {"h100", "a100"}) {
-    const double seconds = 6 * static_cast<double>(parameters) * tokens / (kUtilisation * peak_rate(gpu));
+    const double seconds = 6 * static_cast<double>(parameters) * tokens / (kUtilisation * find_gpu(gpu).peak);
     times.push_back({gpu, 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)});
   }
   return times;

@@ -13,6 +13,9 @@
 
 namespace onebit::netmodel {
 
+/// Share of a GPU's peak rate that matrix products of a training step are taken to reach.
+inline constexpr double kUtilisation = 0.4;
+
 /// Times of one micro-batch on a GPU.
 struct BatchTimes {
   std::string gpu;   ///< name in gpus(); empty: the cluster's GPU

@@ -148,7 +148,9 @@ class Run:
         of = self.config.get  # the log of a replay lacks some
         task = f", on {of('model')} and {of('data')}" if "model" in self.config else ""
         examples = f" x {of('batch')} examples" if "batch" in self.config else ""
-        lines = [f"{self.path}: {self.status} at step {self.step} of {of('steps', self.step)}",
+        planned = int(of("steps", 0))  # 0: as many as --epochs gave
+        steps = f" of {planned}" if planned else ""
+        lines = [f"{self.path}: {self.status} at step {self.step}{steps}",
                  f"  {of('optimizer')}, lr {of('optimizer.lr')}{task}, {self.header['workers']} workers{examples}, "
                  f"seed {self.header['seed']}"]
         if len(self._evaluations["loss"]):
