@@ -71,14 +71,20 @@ References with_baseline(std::span<const Arm> arms, std::span<const RateGrid> gr
   return references;
 }
 
-/// Returns the arm without a parent that the others are compared with: the one called "dense", as studies of freezes
-/// call the uncompressed runs, otherwise the first.
+/// Returns the arm that arms without a parent among the runs are compared with. These candidates are ranked: the one
+/// called "dense", as studies of freezes call the uncompressed runs; those whose optimizer has no parent at all,
+/// because it compresses nothing; the others. Of several, the first.
 std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {
-  for (std::size_t i = 0; i < arms.size(); ++i) {
-    if (!of[i] && arms[i].name == "dense") return i;
+  const auto rank = [&](std::size_t i) {
+    if (of[i]) return 3;
+    if (arms[i].name == "dense") return 0;
+    return optim::parent_of(optimizer_of(arms[i])).empty() ? 1 : 2;
+  };
+  std::size_t root = 0;
+  for (std::size_t i = 1; i < arms.size(); ++i) {
+    if (rank(i) < rank(root)) root = i;
   }
-  return static_cast<std::size_t>(std::ranges::find_if(of, [](const auto& parent) { return !parent.has_value(); }) -
-                                  of.begin());
+  return root;
 }
 
 }  // namespace

@@ -85,11 +85,10 @@ void print_compact(const sim::GradientTrace& trace) {
                "errors or parameters\n";
 }
 
-void print(const Options& options, const sim::GradientTrace& trace, const CaseDeviation& deviation) {
+void print(const Options& options, const sim::GradientTrace& trace, Index workers, const CaseDeviation& deviation) {
   if (options.json) {
-    Members members = {
-        {"steps", trace.steps()}, {"workers", trace.workers()}, {"parameters", trace.parameters()},
-        {"out", options.out},     {"log", options.log},         {"compact", Json::boolean(trace.compact())}};
+    Members members = {{"steps", trace.steps()}, {"workers", workers}, {"parameters", trace.parameters()},
+                       {"out", options.out},     {"log", options.log}, {"compact", Json::boolean(trace.compact())}};
     if (const std::optional<SignStatistics> signs = sign_statistics(trace)) {
       members.emplace_back("sign_changes", signs->changes);
       members.emplace_back("sign_error", signs->error);
@@ -105,7 +104,8 @@ void print(const Options& options, const sim::GradientTrace& trace, const CaseDe
   if (trace.compact()) {
     std::cout << "norms of " << trace.tensor_sizes().size() << " tensors\n";
   } else {
-    std::cout << trace.workers() << " workers, " << trace.parameters() << " parameters\n";
+    std::cout << workers << (workers == 1 ? " worker, " : " workers, ") << trace.parameters() << trace.parameters()
+              << " parameters\n";
   }
   if (!options.out.empty()) std::cout << "parameters in " << options.out << "\n";
   if (!options.log.empty()) std::cout << "log in " << options.log << "\n";
@@ -212,7 +212,7 @@ int replay(const Options& options) {
   warn_of(idle_options(given_options(options.run), {{plan.config}}));
   if (options.made_up_name) say("the log is " + options.log + "; --log gives it another name");
   const ReplayOutput output{options.out, options.log, options.overwrite, training_of(options, {}, false).origin};
-  print(options, trace, replay_case(trace, plan, options.reference, output));
+  print(options, trace, plan.config.workers, replay_case(trace, plan, options.reference, output));
   return kExitDone;
 }
 

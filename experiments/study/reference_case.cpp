@@ -70,6 +70,7 @@ ReplayPlan plan_replay(const sim::GradientTrace& trace, const std::string& name,
   Settings settings = recorded.settings;
   settings.insert(settings.end(), more.begin(), more.end());
   ReplayPlan plan{make_config(settings), penalty.value_or(recorded.penalty)};
+  if (plan.config.workers != 1) plan.config.workers = trace.workers();
   if (!name.empty()) plan.config.optimizer.exchange.recorded = trace.recorded(name);
   return plan;
 }
@@ -79,7 +80,7 @@ CaseDeviation replay_case(const sim::GradientTrace& trace, const ReplayPlan& pla
   Replay replay(trace, plan);
   std::optional<sim::TraceWriter> writer;  // opened no earlier, so that a failed preparation leaves no file
   if (!output.parameters.empty()) {
-    const Index rows = replay.local_weights() ? trace.workers() : 0;
+    const Index rows = replay.local_weights() ? replay.workers() : 0;
     writer.emplace(output.parameters, trace.parameters(), output.overwrite, rows, trace.steps());
   }
   std::optional<ReplayLog> log;

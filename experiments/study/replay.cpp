@@ -78,7 +78,6 @@ Replay::Seat Replay::make_seat(const device::Shard& shard) const {
 
 sim::RunConfig Replay::config() const {
   sim::RunConfig config = config_;
-  config.workers = workers();
   config.steps = trace_.steps();
   return config;
 }

@@ -11,7 +11,7 @@ namespace onebit::experiments {
 
 /// How to replay a trace.
 struct ReplayPlan {
-  sim::RunConfig config;  ///< configuration of the run; with one worker, it gets the mean of the recorded gradients
+  sim::RunConfig config;  ///< configuration of the run; its workers are the trace's, or one with their mean gradient
   double penalty = 0;     ///< multiple of the weights added to every gradient (an L2 penalty)
 };
 
@@ -22,9 +22,8 @@ class Replay {
 
   /// Whether workers have parameters of their own.
   bool local_weights() const { return seats_.front().optimizer->local_weights(); }
-  /// Number of workers: 1, or the trace's.
-  Index workers() const { return config_.workers == 1 ? 1 : trace_.workers(); }
-  /// The configuration, with the number of workers and of steps that the replay has.
+  Index workers() const { return config_.workers; }
+  /// The configuration, with the number of steps that the replay has.
   sim::RunConfig config() const;
   /// Value of the option `devices`, and the number of threads.
   std::string devices() const;

@@ -74,6 +74,16 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
   CHECK(of(children).notes.size() == 1);
 }
 
+TEST_CASE("references: an arm that compresses nothing stands in for missing parents, whatever the order") {
+  const std::vector<Arm> arms = {arm("onebit-adam", "0.1", 1), arm("ef-sgd", "0.1", 1), arm("momentum-sgd", "0.1", 2),
+                                 arm("momentum-sgd", "0.2", 1)};
+  const References references = of(arms);
+  CHECK(references.baseline == 3);  // at its best rate
+  CHECK(references.of == Places{3, 3, 3, std::nullopt});
+  REQUIRE(references.notes.size() == 2);
+  CHECK_THAT(references.notes[0], Contains("onebit-adam is compared with momentum-sgd-0.2, because adam"));
+}
+
 TEST_CASE("references: of arms without a parent, the one called dense is the baseline") {
   std::vector<Arm> arms = {arm("onebit-adam", "0.1", 1, {{"freeze", "fixed:5"}}),
                            arm("onebit-adam", "0.1", 1, {{"freeze", "never"}})};

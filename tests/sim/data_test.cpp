@@ -230,7 +230,7 @@ TEST_CASE("text: what cannot be used is refused by name") {
   for (const std::string name : {"empty", "binary"})
     refuses(text_config({folder.path(name)}), name, "no readable text");
   refuses(text_config({folder.path("missing")}), "missing", "no such file or folder");
-  refuses(text_config({"/dev/null"}), "/dev/null", "no such file or folder");
+  refuses(text_config({"/dev/null"}), "/dev/null", "neither a file nor a folder");
   refuses(text_config({folder.path("huge")}), "huge", "4294967297 bytes");
   refuses(text_config({few}), "few", "training text has 8 bytes and --model.context is 8");
   DataConfig config = text_config({few});

@@ -46,7 +46,7 @@ std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
     } else if (fs::is_regular_file(path)) {
       files.emplace_back(path);
     } else {
-      throw ConfigError("no such file or folder", path, hint);
+      throw ConfigError(fs::exists(path) ? "neither a file nor a folder" : "no such file or folder", path, hint);
     }
   }
   return files;
