@@ -1,5 +1,5 @@
 #pragma once
-// Final values of a run's options, read from its log.
+// Values of a run's options, read from its log.
 
 #include <optional>
 #include <string>

@@ -128,7 +128,7 @@ class Log:
 
     @functools.cached_property
     def config(self) -> dict[str, str]:
-        """The final value of every option, as text."""
+        """The value of every option, as text."""
         with self._damage_in("config"):
             return _attributes(self.file["config"])
 

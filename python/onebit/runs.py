@@ -26,7 +26,7 @@ _OF_SWEEPS = "index.h5"  # the index of a sweep, which is no log
 
 
 class Config(dict[str, _options.Value]):
-    """The final value of every option of a run. config["lr"] and config["optimizer_lr"] are config["optimizer.lr"]."""
+    """The value of every option of a run. config["lr"] and config["optimizer_lr"] are config["optimizer.lr"]."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and super().__contains__(_options.long_name(name)))
@@ -82,7 +82,7 @@ class Run:
 
     @functools.cached_property
     def config(self) -> Config:
-        """The final value of every option, with the type that the program's table of options gives it."""
+        """The value of every option, with the type that the program's table of options gives it."""
         return Config({name: _options.typed(name, text) for name, text in self._settings.items()})
 
     def read(self, group: str, columns: Sequence[str] | None = None) -> pd.DataFrame:

@@ -37,7 +37,7 @@ struct LogHeader {
   Index workers = 1;
   std::vector<compress::Tensor> tensors;
   std::optional<Constants> constants = {};                  ///< known constants of the training loss
-  std::vector<std::pair<std::string, std::string>> config;  ///< final values of the options; the reader sorts by option
+  std::vector<std::pair<std::string, std::string>> config;  ///< values of the options; the reader sorts by option
   std::string variance_norm = "l1";                         ///< norm that variance_ratio compares
   Index variance_lag = 0;                                   ///< steps between the variances in variance_ratio
   bool per_worker = true;                                   ///< whether the log has /workers

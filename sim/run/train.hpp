@@ -13,7 +13,7 @@ namespace onebit::sim {
 /// Facts of a run that the library cannot know.
 struct RunIdentity {
   std::string program_version, git_commit, command_line;
-  std::vector<std::pair<std::string, std::string>> options;  ///< every option with its final value
+  std::vector<std::pair<std::string, std::string>> options;  ///< every option with its value
 };
 
 /// What RunControl::on_step learns after each step.
