@@ -13,8 +13,9 @@ struct PricingRow {
   double seconds = 0;  ///< median time of one estimate
 };
 
-/// Measures estimates of BERT-Large's steps, dense and 1-bit, on 64 and 4,096 GPUs with every cost model that is fast
-/// enough, and of a job of 10,000 different steps on 20 clusters. Medians over rounds.
+/// Measures estimates of BERT-Large's steps, dense and 1-bit, on 64 and 4,096 GPUs with link-load and closed-form, of a
+/// 1-bit step with fluid and with a pairwise all-to-all, and of a job of 10,000 different steps, priced 20 times.
+/// Medians over rounds; the job is timed once.
 std::vector<PricingRow> bench_pricing(Index rounds);
 
 }  // namespace onebit::experiments

@@ -60,7 +60,7 @@ std::vector<Figure> figures_of(const Report& report);
 /// arm's name may be the beginning of another's.
 std::string numbered(const std::string& part, std::size_t arm);
 
-/// Writes one row per evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy.
+/// Writes one row per evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy, auc.
 void write_csv(const Report& report, std::ostream& out);
 
 }  // namespace onebit::experiments
