@@ -99,10 +99,10 @@ void write_range(const Plot& plot, std::ostringstream& script) {
   script << "set yrange [" << low << ":" << high << "]\n";
 }
 
-/// gnuplot would extend a logarithmic axis to powers of ten, and labels only these. Curves that span fewer than two of
-/// them get more labels.
+/// gnuplot would extend a logarithmic axis to powers of ten, and labels only these. The axis ends with the curves, with
+/// more labels where they span fewer than two powers, unless there would be fewer than two of these.
 void write_log_x(const Plot& plot, std::ostringstream& script) {
-  script << "set logscale x\nset xrange [*:*] noextend\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
+  script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const Curve& curve : plot.curves) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
@@ -111,7 +111,10 @@ void write_log_x(const Plot& plot, std::ostringstream& script) {
       most = std::max(most, curve.x[i]);
     }
   }
-  if (!(most / least < 100)) return;
+  if (!(most / least < 100)) {
+    script << "set xrange [*:*] noextend\n";
+    return;
+  }
   std::vector<double> ticks;
   for (double power = std::pow(10, std::floor(std::log10(least))); power <= most; power *= 10) {
     for (const double tick : {power, 2 * power, 5 * power}) {
@@ -119,7 +122,7 @@ void write_log_x(const Plot& plot, std::ostringstream& script) {
     }
   }
   if (ticks.size() < 2) return;
-  script << "set xtics (" << ticks.front();
+  script << "set xrange [*:*] noextend\nset xtics (" << ticks.front();
   for (std::size_t i = 1; i < ticks.size(); ++i) script << ", " << ticks[i];
   script << ")\n";
 }

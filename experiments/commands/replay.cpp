@@ -104,8 +104,7 @@ void print(const Options& options, const sim::GradientTrace& trace, Index worker
   if (trace.compact()) {
     std::cout << "norms of " << trace.tensor_sizes().size() << " tensors\n";
   } else {
-    std::cout << workers << (workers == 1 ? " worker, " : " workers, ") << trace.parameters() << trace.parameters()
-              << " parameters\n";
+    std::cout << workers << (workers == 1 ? " worker, " : " workers, ") << trace.parameters() << " parameters\n";
   }
   if (!options.out.empty()) std::cout << "parameters in " << options.out << "\n";
   if (!options.log.empty()) std::cout << "log in " << options.log << "\n";

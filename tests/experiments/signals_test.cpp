@@ -73,12 +73,12 @@ void check_stopped(const std::string& path, const Outcome& run) {
 TEST_CASE("signals: Ctrl-C and SIGTERM end a run with a complete log and a summary") {
   for (const int signal : {SIGINT, SIGTERM}) {
     const Folder folder;
-    Process process(folder / "", endless("run", {"-o", "run.h5"}));
+    const Arguments typed = endless("run", {"-o", "run.h5", "--eval.every", "10000000"});  // never where it is stopped
+    Process process(folder / "", typed);
     REQUIRE(wait_for_rows(process, folder / "run.h5", 20));
     process.send(signal);
     const Outcome run = process.finish();
     check_stopped(folder / "run.h5", run);
-    const Arguments typed = endless("run", {"-o", "run.h5"});
     std::string again = "onebit";
     for (std::size_t i = 1; i < typed.size(); ++i) again += " " + typed[i];
     CHECK(run.err == "onebit: stopped; to continue: " + again + " --resume\n");
