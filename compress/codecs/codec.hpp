@@ -25,7 +25,7 @@ struct Traits {
   bool deterministic = false;  ///< the same rows give the same bytes, because no random numbers are drawn
   bool unbiased = false;       ///< E[decode(encode(x))] = x
   bool contraction = false;    ///< ||x - decode(encode(x))|| <= ||x||, strictly smaller for x != 0 (a delta > 0 exists)
-  bool expanding = false;      ///< the error may be longer than the row, so error feedback would let it grow
+  bool expanding = false;      ///< the error may be many times as long as the row, so error feedback lets it grow
   bool sliceable = false;      ///< a payload can be cut into servers' chunks; otherwise chunks are encoded separately
   bool sparse = false;         ///< only a few elements are sent, which fits an all-gather (GatherMean)
   bool linear = false;         ///< sums of payloads decode to sums, which fits an all-reduce of payloads

@@ -11,7 +11,7 @@ namespace {
 SgdMethod method_of(const OptimizerConfig& config) {
   SgdMethod method{.exchange = config.exchange, .momentum = {.decay = 1}, .clip = config.clip};
   method.exchange.feedback = compress::Feedback::ef;
-  require_feedback("ef21", config.exchange);
+  require_feedback(config.name, config.exchange);
   return method;
 }
 
