@@ -195,7 +195,7 @@ void check_steps(const Facts& facts, Found& found) {
   if (compressed && delta < 0)
     text += "; the codec's error is longer than its vector (delta " + text_of(delta) +
             ": the elements of its vectors differ widely in size)";
-  if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
+  if (harm) text += "; the mean training loss goes from " + text_of(before) + " to " + text_of(after);
   const std::string optimizer = option_of(facts.log.header(), "optimizer").value_or("onebit-adam");
   const std::string hint = explosion_hint(optimizer, compressed, facts.freeze_step);
   found.push_back({harm ? Severity::problem : Severity::warning,

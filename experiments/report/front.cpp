@@ -171,11 +171,14 @@ std::vector<std::string> cautions_of(const Report& report) {
   return lines;
 }
 
-/// Returns "on held-out examples "; empty where the models need no data or runs evaluate different splits.
+/// Returns "on at most 512 held-out examples, the same for every seed, "; empty where the models need no data or runs
+/// evaluate different splits.
 std::string evaluated_text(const Report& report) {
-  const std::string split = option_values(report, "eval.split");
-  if (option_values(report, "data") == "none") return "";
-  return split == "holdout" ? "on held-out examples " : split == "train" ? "on training examples " : "";
+  const std::string split = option_values(report, "eval.split"), most = option_values(report, "eval.examples");
+  if (option_values(report, "data") == "none" || (split != "holdout" && split != "train")) return "";
+  const std::string examples = split == "holdout" ? "held-out examples" : "training examples";
+  if (most.empty() || most.find(',') != std::string::npos) return "on " + examples + " ";
+  return "on at most " + most + " " + examples + ", the same for every seed, ";
 }
 
 /// Says what the columns of the first table are.
@@ -183,8 +186,11 @@ std::string legend_of(const Report& report) {
   const Comparison& comparison = report.comparison;
   const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
   return "Final loss: " + evaluated_text(report) + "after the last step" +
-         (seeds ? ", mean ± 95% interval over the seeds" : "") +
-         ". Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, ";
+         (seeds ? ", mean ± 95% interval over the seeds" : "") + "." +
+         (seeds && !evaluated_text(report).empty()
+              ? " The intervals do not cover the choice of these examples (--eval.examples)."
+              : "") +
+         " Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, ";
 }
 
 /// Whether a workload has the size of the runs' model, so that --workload takes it.

@@ -64,6 +64,7 @@ std::string problems_html(const Report& report) {
   std::vector<std::string> lines;
   for (const SharedFinding& finding : report.findings) lines.push_back(line_of(finding, report.arms));
   std::string body = html::list(lines);
+  if (!lines.empty()) body += html::paragraph("'onebit analyze LOG' also says what to do about a finding.", "facts");
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
   return body;
 }
@@ -89,9 +90,11 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
   std::string body = figures_html(figures, "variance");
   for (std::size_t a = 0; a < report.variances.size(); ++a) {
     const analysis::VarianceView& view = report.variances[a];
-    body += html::heading(3, report.variance_arms[a]) +
-            html::paragraph(std::string("Rules: ").append(rule_of(view)) + ".") + thresholds_html(view) +
-            html::table(drift_table(view.drift)) + html::table(tensors_table(view));
+    const auto arm = std::ranges::find(report.arms, report.variance_arms[a], &Arm::name);
+    body +=
+        html::heading(3, arm->name) +
+        html::paragraph("Seed " + std::to_string(example_of(*arm).summary.seed) + ". Rules: " + rule_of(view) + ".") +
+        thresholds_html(view) + html::table(drift_table(view.drift)) + html::table(tensors_table(view));
     body += figures_html(figures, numbered("tensors", a));
     if (report.step_sizes[a])
       body += html::table(steps_table(*report.step_sizes[a])) + figures_html(figures, numbered("steps", a));

@@ -209,9 +209,8 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
   CHECK(both.text ==
         "the compressed momentum is divided by small frozen denominators: after the freeze at step 50, a step moves "
         "coordinates by up to 200 learning rates (root mean square, at step 51); before it, at most 0.333; the codec's "
-        "error is longer than its vector (delta -1.25: the elements of its vectors differ widely in size); the loss "
-        "goes from 40.5 "
-        "to 300");
+        "error is longer than its vector (delta -1.25: the elements of its vectors differ widely in size); the mean "
+        "training loss goes from 40.5 to 300");
   CHECK(both.hint.find("--freeze-at 50 --arm floor:optimizer.variance-floor=mean:0.01") != std::string::npos);
   // The momentum is not compressed, so no codec is blamed. The loss falls, so this is a warning.
   const Finding alone = finding(findings_of({.freeze = 50,

@@ -90,7 +90,7 @@
   };
 
   // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of 100.
-  // Bands may widen the range by as much on either side.
+  // Bands may widen the range by as much on either side, but not below 0, where no loss is.
   const rangeOf = (lines) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
@@ -107,6 +107,7 @@
     }));
     if (!(most >= least)) return {y: null, x: null};
     if (state.logY) most = Math.min(100 * most, Math.max(most, ...lines.flatMap((line) => line.y.filter(Number.isFinite))));
+    if (least > 0) low = Math.max(low, 0);
     if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
     const y = state.logY ? [least / margin, most * margin] : [least - margin, most + margin];
