@@ -26,7 +26,8 @@ quietly "$folder/build.log" cmake --build --preset fuzz --parallel "$(cores)"
 mkdir -p "$folder/findings"
 
 if [[ "$amount" == *s ]]; then
-  seconds=$((${amount%s} * $(cores) / ${#readers[@]}))
+  rounds=$(((${#readers[@]} + $(cores) - 1) / $(cores)))
+  seconds=$((${amount%s} / rounds))
   limit=-max_total_time=$((seconds > 0 ? seconds : 1))
 else
   limit=-runs=$amount
@@ -49,11 +50,11 @@ stat_of() { sed -n "s/^stat::$1: *//p" "$2"; }
 # AddressSanitizer quarantines freed memory; a small quarantine is enough for one input.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8
 export LSAN_OPTIONS=suppressions=$PWD/scripts/fuzz.supp:print_suppressions=0
-findings=0 jobs=()
+findings=0 fuzzers=()
 for reader in "${readers[@]}"; do
   while (($(jobs -rp | wc -l) >= $(cores))); do sleep 0.2; done
   fuzz "$reader" &
-  jobs+=($!)
+  fuzzers+=($!)
 done
-for job in "${jobs[@]}"; do wait "$job" || findings=$((findings + 1)); done
+for fuzzer in "${fuzzers[@]}"; do wait "$fuzzer" || findings=$((findings + 1)); done
 ((findings == 0))

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "analysis/log/log_options.hpp"
 #include "experiments/output/interval_output.hpp"
@@ -114,7 +115,8 @@ double first_mean(const std::vector<analysis::ClusterSeconds>& seconds) {
 }
 
 Savings savings_of_run(const ArmFigures& arm, const ArmFigures& baseline) {
-  return {baseline.bytes.mean / arm.bytes.mean, first_mean(baseline.seconds) / first_mean(arm.seconds)};
+  const double bytes = baseline.bytes.mean == arm.bytes.mean ? 1 : baseline.bytes.mean / arm.bytes.mean;
+  return {bytes, first_mean(baseline.seconds) / first_mean(arm.seconds)};
 }
 
 /// The savings up to the target; NaN unless all runs reached it.
@@ -151,14 +153,15 @@ std::string elsewhere_text(const ArmFigures& arm, const ArmFigures& baseline) {
   return "";
 }
 
-/// Returns "In the same 300 steps it", or "It" where the runs have different numbers of steps.
+/// Returns "In the same 300 steps it", or "It" where not all runs of both arms that finished took as many steps.
 std::string in_same_steps(const Report& report, const Verdict& verdict) {
-  const auto steps_of = [&](const std::string& name) {
-    return analysis::option_of(std::ranges::find(report.arms, name, &analysis::Arm::name)->runs.front().header,
-                               "steps");
-  };
-  const auto steps = steps_of(verdict.arm);
-  return steps && steps == steps_of(verdict.baseline) ? "In the same " + *steps + " steps it" : "It";
+  std::set<Index> steps;
+  for (const std::string& name : {verdict.arm, verdict.baseline}) {
+    for (const analysis::Run& run : std::ranges::find(report.arms, name, &analysis::Arm::name)->runs) {
+      if (outcome_of(run) == analysis::Outcome::finished) steps.insert(run.summary.steps);
+    }
+  }
+  return steps.size() == 1 ? "In the same " + std::to_string(*steps.begin()) + " steps it" : "It";
 }
 
 /// Returns a sentence on the bytes of a verdict's arm and its time on the first cluster, compared with its baseline;

@@ -65,7 +65,16 @@ std::string facts_of(const Report& report) {
   add("data ", option_values(report, "data"), "");
   add("", option_values(report, "workers"), " workers");
   add("batch ", option_values(report, "batch"), " per worker");
-  add("", option_values(report, "steps"), " steps");
+  add("",
+      values_of(report,
+                [](const analysis::Run& run) {
+                  const std::string steps =
+                      analysis::option_of(run.header, "steps").value_or("");  // 0: as many as --epochs gave
+                  return steps != "0"                                     ? steps
+                         : outcome_of(run) == analysis::Outcome::finished ? std::to_string(run.summary.steps)
+                                                                          : "";
+                }),
+      " steps");
   add("schedule ", option_values(report, "schedule"), "");
   if (!report.variance_arms.empty()) add("freeze ", option_values(report, "freeze"), "");
   add("",
@@ -197,7 +206,7 @@ std::string legend_of(const Report& report) {
 bool has_workload(const Report& report) {
   const Index parameters = report.arms.front().runs.front().summary.parameters;
   return std::ranges::any_of(netmodel::workloads(), [&](const netmodel::Workload& workload) {
-    return analysis::has_size_of(workload, parameters);
+    return workload.tables.count == 0 && analysis::has_size_of(workload, parameters);
   });
 }
 

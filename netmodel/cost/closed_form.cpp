@@ -89,8 +89,10 @@ class Formulas {
     wait(Link::Kind::gpu_out, step.gpu_bytes, fabric_.gpu_rate(static_cast<Index>(step.gpu_streams)));
     const Seconds latency = step.gpu_hops * call_.gpu_hop + step.network_hops * call_.network_hop +
                             step.messages * (step.nic_bytes > 0 ? nic : gpu).per_message;
-    e.latency = step.repeat * (latency + fill_time(latency, e.at_bottleneck, step.longest_fill));
-    e.bandwidth = e.at_bottleneck = step.repeat * e.at_bottleneck;
+    e.latency = step.repeat * latency;
+    e.fill = step.repeat * fill_time(latency, e.at_bottleneck, step.longest_fill);
+    e.at_bottleneck = step.repeat * e.at_bottleneck;
+    e.bandwidth = e.at_bottleneck + e.fill;
     e.total = e.latency + e.bandwidth;
     e.nic_bytes = Bytes(step.repeat * (step.node_bytes < 0 ? step.nic_bytes : step.node_bytes));
     sum_ += e;

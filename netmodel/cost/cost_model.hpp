@@ -25,8 +25,9 @@ std::string text(const Link& link);
 /// Time of a plan and its parts, without codecs.
 struct Estimate {
   Seconds total;          ///< sum of latency and bandwidth
-  Seconds latency;        ///< time of steps and messages that does not depend on their size, and fill_time()
+  Seconds latency;        ///< time spent on steps and messages, independent of their size
   Seconds bandwidth;      ///< time spent on bytes
+  Seconds fill;           ///< part of `bandwidth` in which pipelines fill and drain: fill_time()
   Bytes nic_bytes;        ///< bytes through the busiest node's network link, in the direction that carries more
   Link bottleneck;        ///< busiest link of the phase that spends the most time on bytes
   Seconds at_bottleneck;  ///< time that this phase spends on bytes
@@ -35,6 +36,7 @@ struct Estimate {
     total += other.total;
     latency += other.latency;
     bandwidth += other.bandwidth;
+    fill += other.fill;
     nic_bytes += other.nic_bytes;
     if (other.at_bottleneck > at_bottleneck) {
       bottleneck = other.bottleneck;
@@ -45,7 +47,8 @@ struct Estimate {
 
   /// Returns the estimate of a plan that runs `times` times in sequence.
   friend Estimate operator*(double times, Estimate estimate) {
-    for (Seconds* part : {&estimate.total, &estimate.latency, &estimate.bandwidth, &estimate.at_bottleneck}) {
+    for (Seconds* part :
+         {&estimate.total, &estimate.latency, &estimate.bandwidth, &estimate.fill, &estimate.at_bottleneck}) {
       *part = times * *part;
     }
     estimate.nic_bytes = times * estimate.nic_bytes;

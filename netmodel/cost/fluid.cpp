@@ -104,7 +104,7 @@ struct Progress {
   const Plan* plan;
   std::size_t phase = 0;
   Index run = 0;       ///< number of the phase's current run
-  double latency = 0;  ///< latency of one run
+  double latency = 0;  ///< latency of one run, and the time to fill its pipeline if it ran alone
   enum class State { latency, flows, over } state = State::latency;
   double wakes = 0;
   Index flows = 0;  ///< number of flows in progress
@@ -151,7 +151,8 @@ class Simulation {
     if (p.run == 0) {  // the latency is the same in every run
       Plan alone{p.plan->request, {phase_of(p)}};
       alone.phases.front().repeat = 1;
-      p.latency = LinkLoad().cost(alone, fabric_).latency.value;
+      const Estimate estimate = LinkLoad().cost(alone, fabric_);
+      p.latency = (estimate.latency + estimate.fill).value;
     }
     p.state = Progress::State::latency;
     p.wakes = now + p.latency;

@@ -28,8 +28,8 @@ class Loads {
     alike_ = fabric_.symmetric() && fabric_.leaves() == 0 &&
              (phase.pattern == Pattern::shift || phase.pattern == Pattern::pairs);
     rails_ = phase.pattern == Pattern::list && phase.scope == Scope::rail;
-    clear();
     if (alike_) return take_alike(phase);
+    clear();
     const Index rails = rails_ ? fabric_.width() : 1;
     const auto add = [&](Index from, Index to, double bytes) {
       const Index source = fabric_.node(from), target = fabric_.node(to);
@@ -101,10 +101,9 @@ class Loads {
 
   void clear() {
     const auto size = [](Index count) { return static_cast<std::size_t>(count); };
-    const std::size_t nodes = size(alike_ ? 1 : fabric_.nodes());
-    for (auto* loads : {&nic_out_, &nic_in_}) loads->assign(nodes, {});
-    for (auto* loads : {&gpu_out_, &gpu_in_}) loads->assign(alike_ || rails_ ? nodes : size(fabric_.ranks()), {});
-    for (auto* loads : {&leaf_out_, &leaf_in_}) loads->assign(alike_ ? 0 : size(fabric_.leaves()), {});
+    for (auto* loads : {&nic_out_, &nic_in_}) loads->assign(size(fabric_.nodes()), {});
+    for (auto* loads : {&gpu_out_, &gpu_in_}) loads->assign(size(rails_ ? fabric_.nodes() : fabric_.ranks()), {});
+    for (auto* loads : {&leaf_out_, &leaf_in_}) loads->assign(size(fabric_.leaves()), {});
     crosses_ = false;
   }
 
@@ -118,6 +117,8 @@ class Loads {
   }
 
   void take_alike(const Phase& phase) {
+    for (auto* loads : {&gpu_out_, &gpu_in_, &nic_out_, &nic_in_}) loads->resize(1);
+    for (auto* loads : {&leaf_out_, &leaf_in_}) loads->clear();
     const auto load = [&](Index flows) { return Load{static_cast<double>(flows) * phase.bytes.value, flows}; };
     const Index partners = phase.pattern == Phase::Pattern::pairs ? members(fabric_, phase.scope) - 1 : 1;
     gpu_out_.front() = gpu_in_.front() = load(partners);
@@ -149,9 +150,10 @@ Estimate cost_of(const Phase& phase, const Fabric& fabric, Loads& loads) {
   const auto messages = static_cast<double>(loads.most_messages());
   const Seconds latency = phase.latency + messages * (loads.crosses() ? nic : gpu).per_message;
   const Seconds bytes = 1 / phase.link_efficiency * estimate.at_bottleneck;
-  estimate.latency = repeat * (latency + fill_time(latency, bytes, phase.longest_fill));
+  estimate.latency = repeat * latency;
+  estimate.fill = repeat * fill_time(latency, bytes, phase.longest_fill);
   estimate.at_bottleneck = repeat * bytes;
-  estimate.bandwidth = estimate.at_bottleneck;
+  estimate.bandwidth = estimate.at_bottleneck + estimate.fill;
   estimate.total = estimate.latency + estimate.bandwidth;
   loads.count(repeat);
   return estimate;

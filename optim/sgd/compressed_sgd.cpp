@@ -75,9 +75,8 @@ void require_feedback(const std::string& optimizer, const compress::ExchangeConf
   }
   for (const compress::CodecConfig& codec : {config.up, compress::down_of(config)}) {
     if (!compress::make_codec(codec)->traits().expanding) continue;
-    throw ConfigError(
-        "error feedback would let the error of this codec grow, which may be many times as long as the vector",
-        "optimizer " + optimizer + ", codec " + codec.name, "use a contraction, e.g. top-k or sign-l1");
+    throw ConfigError("error feedback would let this codec's error grow: it may be many times as long as the vector",
+                      "optimizer " + optimizer + ", codec " + codec.name, "use a contraction, e.g. top-k or sign-l1");
   }
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("report: one page with everything in it") {
                            "data synthetic",
                            "8 runs",
                            "the same final loss as adam",
-                           " steps it sends ",
+                           "In the same 40 steps it sends ",
                            "Diverged: mad (2 of 2 seeds)",
                            "vs fp16:",
                            "paired seeds",

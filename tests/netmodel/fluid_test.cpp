@@ -69,6 +69,24 @@ TEST_CASE("a single collective takes what its link loads say") {
   }
 }
 
+TEST_CASE("flows that are listed for one rail load unequal links as they do when all rails are listed") {
+  for (const bool leaves : {false, true}) {
+    Cluster cluster = round_cluster(4);
+    if (leaves) {
+      cluster.nodes_per_leaf = 2;
+      cluster.oversubscription = 3;
+    } else {
+      cluster.nic_shares = {{1, 0.5}};
+    }
+    const Request r = request(Collective::all_reduce, Algorithm::nvls, 12'345'678);
+    const Estimate fluid = cost(Fluid(), cluster, 16, r), loads = cost(LinkLoad(), cluster, 16, r);
+    CAPTURE(leaves);
+    CHECK(fluid.total.value == Approx(loads.total.value).epsilon(1e-9));
+    CHECK(fluid.nic_bytes == loads.nic_bytes);
+    CHECK(loads.bottleneck.kind == (leaves ? Link::Kind::leaf_out : Link::Kind::nic_out));
+  }
+}
+
 TEST_CASE("two jobs on one network take twice as long, a background flow costs its share") {
   const Fabric fabric(find_cluster("paper-ethernet"), 64);
   const Plan job = ring(fabric);

@@ -4,14 +4,16 @@
   // A link to a closed part opens it, on this page or from another one.
   const openPart = (hash) => {
     const part = hash && document.getElementById(hash.slice(1));
-    if (part && "open" in part) part.open = true;
+    if (!part || !("open" in part)) return;
+    part.open = true;
+    part.scrollIntoView();
   };
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
     if (link) openPart(link.hash);
   });
   addEventListener("hashchange", () => openPart(location.hash));
-  openPart(location.hash);
+  addEventListener("DOMContentLoaded", () => openPart(location.hash));  // parts come after this script
   const source = document.getElementById("curves");
   if (!source || typeof Dygraph === "undefined") return;
   const data = {axis: 0, axes: [], arms: []};
@@ -54,8 +56,8 @@
     return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x, run.loss, null));
   };
   // Leaves out evaluations without a finite loss and, if only the end is wanted, those in the first half of the steps.
-  const lineOf = (arm, name, places, y, half) => {
-    const x = places[state.axis], steps = places[data.axes.findIndex((each) => each.kind === "steps")];
+  const lineOf = (arm, name, onAxes, y, half) => {
+    const x = onAxes[state.axis], steps = onAxes[data.axes.findIndex((each) => each.kind === "steps")];
     const first = state.end ? steps[steps.length - 1] / 2 : -Infinity;
     const shown = y.map((_, i) => i).filter((i) => y[i] !== null && x[i] !== null && steps[i] >= first);
     const of = (values) => values && shown.map((i) => values[i]);

@@ -39,11 +39,12 @@ OnebitSimgridRun* load() {
       "install SimGrid (Debian: libsimgrid-dev) and build onebit again, or set ONEBIT_SIMGRID to the plugin's path");
 }
 
-/// Returns the latency of one run of a phase.
+/// Returns the latency of one run of a phase, with the time to fill its pipeline.
 double latency_of(const Phase& phase, const Fabric& fabric) {
   Plan once{{}, {phase}};
   once.phases.front().repeat = 1;
-  return LinkLoad().cost(once, fabric).latency.value;
+  const Estimate estimate = LinkLoad().cost(once, fabric);
+  return (estimate.latency + estimate.fill).value;
 }
 
 }  // namespace
