@@ -111,20 +111,18 @@ void write_log_x(const Plot& plot, std::ostringstream& script) {
       most = std::max(most, curve.x[i]);
     }
   }
-  if (!(most / least < 100)) {
-    script << "set xrange [*:*] noextend\n";
-    return;
-  }
   std::vector<double> ticks;
-  for (double power = std::pow(10, std::floor(std::log10(least))); power <= most; power *= 10) {
-    for (const double tick : {power, 2 * power, 5 * power}) {
-      if (tick >= least && tick <= most) ticks.push_back(tick);
+  if (most / least < 100) {
+    for (double power = std::pow(10, std::floor(std::log10(least))); power <= most; power *= 10) {
+      for (const double tick : {power, 2 * power, 5 * power}) {
+        if (tick >= least && tick <= most) ticks.push_back(tick);
+      }
     }
+    if (ticks.size() < 2) return;
   }
-  if (ticks.size() < 2) return;
-  script << "set xrange [*:*] noextend\nset xtics (" << ticks.front();
-  for (std::size_t i = 1; i < ticks.size(); ++i) script << ", " << ticks[i];
-  script << ")\n";
+  script << "set xrange [*:*] noextend\n";
+  for (std::size_t i = 0; i < ticks.size(); ++i) script << (i == 0 ? "set xtics (" : ", ") << ticks[i];
+  if (!ticks.empty()) script << ")\n";
 }
 
 void write_frame(const Plot& plot, std::ostringstream& script) {

@@ -110,6 +110,15 @@ struct Savings {
   double bytes = std::numeric_limits<double>::quiet_NaN(), seconds = bytes;
 };
 
+const analysis::Arm& arm_called(const Report& report, const std::string& name) {
+  return *std::ranges::find(report.arms, name, &analysis::Arm::name);
+}
+
+/// Returns " on eth1", the first cluster; empty where there is none.
+std::string on_first_cluster(const ArmFigures& arm) {
+  return arm.seconds.empty() ? "" : " on " + arm.seconds.front().cluster;
+}
+
 double first_mean(const std::vector<analysis::ClusterSeconds>& seconds) {
   return seconds.empty() ? std::numeric_limits<double>::quiet_NaN() : seconds.front().seconds.mean;
 }
@@ -157,7 +166,7 @@ std::string elsewhere_text(const ArmFigures& arm, const ArmFigures& baseline) {
 std::string in_same_steps(const Report& report, const Verdict& verdict) {
   std::set<Index> steps;
   for (const std::string& name : {verdict.arm, verdict.baseline}) {
-    for (const analysis::Run& run : std::ranges::find(report.arms, name, &analysis::Arm::name)->runs) {
+    for (const analysis::Run& run : arm_called(report, name).runs) {
       if (outcome_of(run) == analysis::Outcome::finished) steps.insert(run.summary.steps);
     }
   }
@@ -169,10 +178,10 @@ std::string in_same_steps(const Report& report, const Verdict& verdict) {
 std::string costs_text(const Report& report, const Verdict& verdict) {
   const Comparison& comparison = report.comparison;
   const ArmFigures &baseline = figures_of(comparison, verdict.baseline), &arm = figures_of(comparison, verdict.arm);
-  const std::string on = arm.seconds.empty() ? "" : " on " + arm.seconds.front().cluster;
   const bool sends_less = arm.bytes.mean < baseline.bytes.mean;
   const std::string grown = sends_less && !arm.seconds.empty() ? grown_part(arm, baseline) : "";
-  const std::string costs = savings_text(savings_of_run(arm, baseline), on, grown.empty() ? "" : " (" + grown + ")");
+  const std::string costs =
+      savings_text(savings_of_run(arm, baseline), on_first_cluster(arm), grown.empty() ? "" : " (" + grown + ")");
   if (costs.empty()) return "";
   return " " + in_same_steps(report, verdict) + " " + costs + elsewhere_text(arm, baseline) + ".";
 }
@@ -185,8 +194,7 @@ std::string target_costs_text(const Comparison& comparison, const Verdict& verdi
   const Savings run = savings_of_run(arm, baseline), target = savings_to_target(arm, baseline);
   const auto differ = [&](double a, double b) { return std::max(a / b, b / a) > alike; };
   if (!differ(run.bytes, target.bytes) && !differ(run.seconds, target.seconds)) return "";
-  const std::string on = arm.seconds.empty() ? "" : " on " + arm.seconds.front().cluster;
-  const std::string costs = savings_text(target, on, "");
+  const std::string costs = savings_text(target, on_first_cluster(arm), "");
   return costs.empty() ? "" : " To reach a loss of " + number(comparison.target, 4) + " it " + costs + ".";
 }
 
@@ -211,7 +219,7 @@ bool is_slower_somewhere(const ArmFigures& arm, const ArmFigures& baseline) {
 std::string messages_text(const Report& report, const Verdict& verdict) {
   const ArmFigures &arm = figures_of(report.comparison, verdict.arm),
                    &baseline = figures_of(report.comparison, verdict.baseline);
-  const auto& header = std::ranges::find(report.arms, verdict.arm, &analysis::Arm::name)->runs.front().header;
+  const sim::LogHeader& header = arm_called(report, verdict.arm).runs.front().header;
   const std::size_t tensors = header.tensors.size();
   if (arm.seconds.empty() || tensors < 2) return "";
   if (analysis::option_of(header, "optimizer.granularity") != "tensor") return "";

@@ -194,11 +194,11 @@ std::string evaluated_text(const Report& report) {
 std::string legend_of(const Report& report) {
   const Comparison& comparison = report.comparison;
   const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
-  return "Final loss: " + evaluated_text(report) + "after the last step" +
-         (seeds ? ", mean ± 95% interval over the seeds" : "") + "." +
-         (seeds && !evaluated_text(report).empty()
-              ? " The intervals do not cover the choice of these examples (--eval.examples)."
-              : "") +
+  const std::string evaluated = evaluated_text(report);
+  return "Final loss: " + evaluated + "after the last step" + (seeds ? ", mean ± 95% interval over the seeds" : "") +
+         "." +
+         (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
+                                      : "") +
          " Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, ";
 }
 
