@@ -108,6 +108,22 @@ TEST_CASE("report: one page with everything in it") {
   CHECK(page.find("id=\"chart\"") < page.find("<details id=\""));
 }
 
+TEST_CASE("report: an answer has the steps of runs by epochs, the accuracy and the cost of the target") {
+  const Folder folder;
+  const Arguments arms =
+      tiny_run("compare", {"-o", "arms", "--seeds", "3", "--steps", "0", "--epochs", "5", "--arm",
+                           "fast:optimizer=adam,optimizer.lr=0.03", "--arm", "slow:optimizer=sgd,optimizer.lr=1e-4"});
+  REQUIRE(run_onebit(folder, arms).status == 0);
+  REQUIRE(report(folder).status == 0);
+  const std::string page = read_file(folder / "report.html");
+  // 180 examples for training, 4 of them in a step
+  CHECK_THAT(page, Contains(" 225 steps ") && !Contains(" 0 steps "));
+  CHECK_THAT(page, Contains("In the same 225 steps it sends the same number of bytes."));
+  CHECK_THAT(page, Contains("These seeds cannot tell the final loss of slow from that of fast."));
+  CHECK_THAT(page, Contains(" Its accuracy is ") && Contains(" points lower (95% interval -"));
+  CHECK_THAT(page, Contains(" To reach a loss of ") && Contains(" times more bytes and takes an estimated "));
+}
+
 TEST_CASE("report: the commands that repeat the runs do so", "[once]") {
   const Folder folder;
   run_arms(folder);
