@@ -20,9 +20,14 @@ std::string value_in(const Options& arm, const std::string& option) {
   return found == arm.end() ? "unset" : found->second;
 }
 
-/// Ranks options: the optimizer first, its learning rate second.
+/// Ranks options: the label first, then the optimizer, then its learning rate.
 int rank_of(const std::string& option) {
-  return option == "optimizer" ? 0 : option == kRate ? 1 : 2;
+  return option == kLabel ? 0 : option == "optimizer" ? 1 : option == kRate ? 2 : 3;
+}
+
+/// Whether a name holds the value of an option without the option's name.
+bool speaks_for_itself(const std::string& option) {
+  return option == kLabel || option == "optimizer";
 }
 
 bool ranks_before(const std::string& a, const std::string& b) {
@@ -78,7 +83,7 @@ std::string name_by(const std::vector<std::string>& options, const Options& arm)
   std::vector<std::string> words;
   for (const std::string& option : options) {
     const std::string value = value_in(arm, option);
-    words.push_back(option == "optimizer" ? value : short_name(option, options) + " " + value);
+    words.push_back(speaks_for_itself(option) ? value : short_name(option, options) + " " + value);
   }
   return join(words, ", ");
 }

@@ -8,11 +8,14 @@
 
 namespace onebit::analysis {
 
+/// The option with the name that a user gave the arm of a run.
+inline constexpr const char* kLabel = "label";
+
 /// Returns a name for each of several distinct configurations (option to value), made from as few of the differing
-/// options as distinguish all of them; the optimizer comes first, its learning rate second. The optimizer appears by
-/// its value alone, other options by the last part of their name where that is unambiguous: "onebit-adam, lr 0.001";
-/// "lr" is always optimizer.lr. An option that a configuration lacks is "unset". Where nothing differs, there is one
-/// configuration, named after its optimizer, or "run".
+/// options as distinguish all of them; kLabel comes first, then the optimizer and its learning rate. Label and
+/// optimizer appear by their values alone, other options by the last part of their name where that is unambiguous:
+/// "onebit-adam, lr 0.001"; "lr" is always optimizer.lr. An option that a configuration lacks is "unset". Where nothing
+/// differs, there is one configuration, named after its optimizer, or "run".
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
 /// Whether an arm's name holds the learning rate of its options, as in "adam, lr 0.01".

@@ -95,10 +95,23 @@ void sort_by_seed(Arm& arm) {
                     "name only one of them, or the folder without the other");
 }
 
+std::string label_of(const Run& run) {
+  return option_of(run.header, kLabel).value_or("");
+}
+
+std::string common_label(const Arm& arm) {
+  const std::string label = label_of(arm.runs.front());
+  return std::ranges::all_of(arm.runs, [&](const Run& run) { return label_of(run) == label; }) ? label : "";
+}
+
 void name_by_options(std::vector<Arm>& arms) {
   std::vector<OptionValues> options;
-  for (const Arm& arm : arms) options.push_back(arm.options);
-  const std::vector<std::string> names = arm_names(options);
+  std::vector<std::string> labels;
+  for (const Arm& arm : arms) {
+    options.push_back(arm.options);
+    labels.push_back(arm.label);
+  }
+  const std::vector<std::string> names = arm_names(naming_options(options, labels));
   for (std::size_t i = 0; i < arms.size(); ++i) arms[i].name = names[i];
   std::ranges::stable_sort(arms, options_before, &Arm::options);
 }
@@ -213,6 +226,13 @@ StartAndEnd start_and_end(const Arm& arm) {
   return losses;
 }
 
+std::vector<OptionValues> naming_options(std::span<const OptionValues> arms, std::span<const std::string> labels) {
+  std::vector<OptionValues> options(arms.begin(), arms.end());
+  if (std::ranges::count(labels, "") > 0) return options;
+  for (std::size_t i = 0; i < options.size(); ++i) options[i].emplace(kLabel, labels[i]);
+  return options;
+}
+
 std::vector<Arm> arms_of(std::vector<Run> runs) {
   std::vector<Arm> arms;
   for (Run& run : runs) {
@@ -221,7 +241,10 @@ std::vector<Arm> arms_of(std::vector<Run> runs) {
     if (arm == arms.end()) arm = arms.insert(arms.end(), {"", std::move(options), {}});
     arm->runs.push_back(std::move(run));
   }
-  for (Arm& arm : arms) sort_by_seed(arm);
+  for (Arm& arm : arms) {
+    sort_by_seed(arm);
+    arm.label = common_label(arm);
+  }
   const std::vector<std::string> names = names_in_paths(arms);
   for (std::size_t i = 0; i < names.size(); ++i) arms[i].name = names[i];
   if (names.empty()) name_by_options(arms);

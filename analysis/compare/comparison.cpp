@@ -120,6 +120,7 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   });
   if (!has_exchanges) comparison.notes.emplace_back("a compact trace has no exchanges, so no times are estimated");
   if (has_exchanges) comparison.clusters = request.clusters;
+  comparison.gradient_bytes = request.rules.step.gradient_bytes;
   PricedArms priced = price_arms(arms, comparison.target, comparison.clusters, request.rules, model);
   comparison.arms = std::move(priced.arms);
   comparison.computing = std::move(priced.computing);

@@ -39,6 +39,7 @@ struct Comparison {
   /// Verdicts on all other arms: at a rate that is not the best of their grid, or in the grid of their reference.
   std::vector<Verdict> other_rates;
   std::vector<netmodel::Cluster> clusters;  ///< the clusters of ArmFigures::seconds
+  double gradient_bytes = 0;                ///< bytes per element at which dense gradients are priced there
   std::vector<std::string> notes;           ///< notes of References
 };
 

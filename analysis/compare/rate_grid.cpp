@@ -23,6 +23,12 @@ OptionValues without_rate(const Arm& arm) {
   return options;
 }
 
+/// Returns the label that all arms of a grid have; empty if they have different ones or none.
+std::string common_label(const RateGrid& grid, std::span<const Arm> arms) {
+  const std::string& label = arms[grid.arms.front()].label;
+  return std::ranges::all_of(grid.arms, [&](std::size_t arm) { return arms[arm].label == label; }) ? label : "";
+}
+
 /// Returns the mean final loss; infinite where a run diverged or none finished.
 double mean_loss(const Arm& arm) {
   double sum = 0, count = 0;
@@ -91,7 +97,9 @@ std::vector<RateGrid> rate_grids(std::span<const Arm> arms) {
     }
     grids[place].arms.push_back(i);
   }
-  const std::vector<std::string> names = arm_names(keys);
+  std::vector<std::string> labels;
+  for (const RateGrid& grid : grids) labels.push_back(common_label(grid, arms));
+  const std::vector<std::string> names = arm_names(naming_options(keys, labels));
   for (std::size_t i = 0; i < grids.size(); ++i) {
     grids[i].name = grids[i].arms.size() == 1 ? arms[grids[i].arms.front()].name : names[i];
     complete(grids[i], arms);

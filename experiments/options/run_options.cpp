@@ -198,6 +198,7 @@ std::vector<RunOption> place_options() {
 
 std::vector<RunOption> log_options() {
   return {
+      field("label", "name of the run's arm in comparisons and on pages", ONEBIT_PLACE(label)),
       field("log.every", "steps between rows of /steps", ONEBIT_PLACE(log.every)),
       field("log.workers-every", "steps between rows of /workers; 0: none", ONEBIT_PLACE(log.workers_every)),
       field("log.tensors-every", "steps between rows of /tensors; 0: none", ONEBIT_PLACE(log.tensors_every)),

@@ -42,8 +42,9 @@ void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run&
     return each.text == text || (is_of_one_arm(each, arm) && without_numbers(each.text) == without_numbers(text));
   });
   if (shared == findings.end())
-    shared = findings.insert(findings.end(),
-                             {.cause = finding.cause, .text = text, .varies = false, .seeds = {}, .paths = {}});
+    shared = findings.insert(
+        findings.end(),
+        {.cause = finding.cause, .text = text, .hint = finding.hint, .varies = false, .seeds = {}, .paths = {}});
   shared->varies |= shared->text != text;
   shared->seeds[arm].push_back(run.summary.seed);
   shared->paths.push_back(run.summary.path);
@@ -79,7 +80,8 @@ std::string line_of(const SharedFinding& finding, std::span<const Arm> arms) {
            (others == 1 ? " other run has the same finding with its own numbers"
                         : " other runs have the same finding with their own numbers");
   }
-  return runs_text(finding, arms) + ": " + finding.text + " (" + logs + ")";
+  const std::string hint = finding.hint.empty() ? "" : "; " + finding.hint;
+  return runs_text(finding, arms) + ": " + finding.text + hint + " (" + logs + ")";
 }
 
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding, std::span<const Arm> arms) {

@@ -16,6 +16,7 @@ namespace onebit::experiments {
 struct SharedFinding {
   analysis::Cause cause = analysis::Cause::errors_lost;
   std::string text;     ///< severity and text: "warning: the variance was frozen early, ..."; of the first run
+  std::string hint;     ///< what to do about it, with the numbers of the first run; may be empty
   bool varies = false;  ///< whether other runs have other numbers
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;  ///< seeds by index of the arm
   std::vector<std::string> paths;
@@ -24,10 +25,10 @@ struct SharedFinding {
 /// Returns the findings on the runs, except notes. Throws what diagnose throws.
 std::vector<SharedFinding> findings_of(std::span<const analysis::Arm> arms);
 
-/// Returns "adam, lr 0.1, seeds 1, 2: problem: ... (out/adam-1.h5 and 1 more)".
+/// Returns "adam, lr 0.1, seeds 1, 2: problem: ...; lower optimizer.lr (out/adam-1.h5 and 1 more)".
 std::string line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms);
 
-/// Returns the line of the runs whose arms have one of these names, without files; empty where there are none.
+/// Returns the line of the runs whose arms have one of these names, without hint and files; empty where there are none.
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding,
                     std::span<const analysis::Arm> arms);
 

@@ -198,8 +198,7 @@ std::string legend_of(const Report& report) {
   return "Final loss: " + evaluated + "after the last step" + (seeds ? ", mean ± 95% interval over the seeds" : "") +
          "." +
          (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
-                                      : "") +
-         " Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, ";
+                                      : "");
 }
 
 /// Whether a workload has the size of the runs' model, so that --workload takes it.
@@ -216,6 +215,17 @@ std::string computing_text(const Report& report) {
   return std::string("plus the computing time measured in this simulation. ") +
          (has_workload(report) ? "With --workload, the computing time is that of a known network on GPUs."
                                : "--step.forward and --step.backward give the computing time of your GPUs.");
+}
+
+/// Says how the times were estimated; empty where there are none.
+std::string times_text(const Report& report) {
+  const Comparison& comparison = report.comparison;
+  if (comparison.clusters.empty()) return "";
+  return " Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, " +
+         computing_text(report) +
+         (comparison.gradient_bytes == sizeof(float)
+              ? " Dense gradients are priced as fp32, as they were sent here (--step.gradient fp16: as fp16)."
+              : " Dense gradients are priced as fp16.");
 }
 
 /// Returns a line that leads to the findings on single runs; empty where there are none.
@@ -246,7 +256,7 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(report) +
-         html::blocks(best_table(comparison)) + html::paragraph(legend_of(report) + computing_text(report), "facts") +
+         html::blocks(best_table(comparison)) + html::paragraph(legend_of(report) + times_text(report), "facts") +
          clusters_html(report) + html::list(cautions_of(report)) + findings_html(report);
 }
 

@@ -64,7 +64,6 @@ std::string problems_html(const Report& report) {
   std::vector<std::string> lines;
   for (const SharedFinding& finding : report.findings) lines.push_back(line_of(finding, report.arms));
   std::string body = html::list(lines);
-  if (!lines.empty()) body += html::paragraph("'onebit analyze LOG' also says what to do about a finding.", "facts");
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
   return body;
 }

@@ -158,6 +158,7 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
     point.arm = combination.arm;
     point.varied = combination.varied;
     point.settings = with_execution(execution, combination);
+    if (!point.arm.empty()) point.settings.emplace_back("label", point.arm);
     point.settings.emplace_back("seed", std::to_string(first));
     point.settings = last_of_each(point.settings);
     for (const auto& [key, value] : point.settings) require_storable(key, value);

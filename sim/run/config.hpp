@@ -60,6 +60,7 @@ struct RunConfig {
   Index steps = 0;         ///< number of steps; 0: follows from epochs
   double epochs = 0;       ///< number of epochs; 0: follows from steps; if both are 0, the run has 1,000 steps
   std::uint32_t seed = 1;  ///< seed of the initial weights and of sampling
+  std::string label;       ///< name of the run's arm in comparisons; does not affect the run
   std::string device = "cpu";
   int threads = 0;         ///< number of CPU threads; 0: one per core
   bool graphs = true;      ///< whether GPUs replay the launches of a pass as CUDA graphs

@@ -54,6 +54,13 @@ TEST_CASE("arm names: lr is the learning rate of the optimizer, and no other") {
   CHECK_FALSE(names_rate("lr unset", {}));
 }
 
+TEST_CASE("arm names: the label first and by its value, in place of what it determines") {
+  CHECK(names({{{"label", "small"}, {"optimizer", "adam"}, {"batch", "8"}, {"optimizer.lr", "1"}},
+               {{"label", "small"}, {"optimizer", "adam"}, {"batch", "8"}, {"optimizer.lr", "2"}},
+               {{"label", "large"}, {"optimizer", "lamb"}, {"batch", "16"}, {"optimizer.lr", "1"}}}) ==
+        Names{"small, lr 1", "small, lr 2", "large, lr 1"});
+}
+
 TEST_CASE("arm names: a single arm is named after its optimizer") {
   CHECK(names({{{"optimizer", "adam"}, {"batch", "8"}}}) == Names{"adam"});
   CHECK(names({{{"batch", "8"}}}) == Names{"run"});

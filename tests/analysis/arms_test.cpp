@@ -2,6 +2,7 @@
 
 #include "analysis/compare/arms.hpp"
 
+#include "analysis/compare/rate_grid.hpp"
 #include "device/base/error.hpp"
 #include "sim/log/table_file.hpp"
 #include "tests/analysis/runs.hpp"
@@ -230,6 +231,23 @@ TEST_CASE("arms: named as compare named them, in order of appearance") {
   const std::vector<Arm> arms = arms_of(read({folder / "slow-1.h5", folder.path()}).runs);
   CHECK(names_of(arms) == Names{"slow", "fast-arm"});
   CHECK(arms[1].runs.back().summary.seed == 12);
+}
+
+TEST_CASE("arms: named by their labels where every arm has one") {
+  const Folder folder;
+  const auto options = [](const std::string& label, const std::string& rate, const std::string& batch) {
+    return OptionValues{{"label", label}, {"optimizer", "adam"}, {"optimizer.lr", rate}, {"batch", batch}};
+  };
+  write_log(folder / "0a.h5", {.options = options("small", "0.1", "8")});
+  write_log(folder / "1b.h5", {.options = options("small", "0.2", "8")});
+  write_log(folder / "2c.h5", {.options = options("large", "0.1", "16")});
+  write_log(folder / "3d.h5", {.options = options("large", "0.1", "16"), .seed = 2});
+  const std::vector<Arm> arms = arms_in(folder.path());
+  CHECK(names_of(arms) == Names{"large, lr 0.1", "small, lr 0.1", "small, lr 0.2"});
+  CHECK(arms[0].runs.size() == 2);
+  CHECK(rate_grids(arms)[1].name == "small");
+  write_log(folder / "4e.h5", {.options = options("other", "0.1", "8"), .seed = 2});  // one arm, two labels
+  CHECK(names_of(arms_in(folder.path())) == Names{"lr 0.1, batch 16", "lr 0.1, batch 8", "lr 0.2, batch 8"});
 }
 
 TEST_CASE("arms: named by their options where files are not named after arms, and sorted by them") {

@@ -67,6 +67,17 @@ TEST_CASE("rate grid: without a rate in the log there is one arm to a grid") {
   CHECK(rate_grids({}).empty());
 }
 
+TEST_CASE("rate grid: named by the label that its arms share") {
+  std::vector<Arm> arms = {arm("adam", "1", {2}), arm("adam", "2", {3}), arm("lamb", "1", {2}), arm("lamb", "2", {3})};
+  arms[0].label = arms[1].label = "small";
+  arms[2].label = arms[3].label = "large";
+  CHECK(rate_grids(arms)[0].name == "small");
+  CHECK(rate_grids(arms)[1].name == "large");
+  arms[3].label = "larger";  // labels do not divide a grid
+  REQUIRE(rate_grids(arms).size() == 2);
+  CHECK(rate_grids(arms)[0].name == "adam");
+}
+
 TEST_CASE("rate grid: warnings") {
   CHECK(warnings_of(grid("a", 3, 1), grid("b", 3, 1)).empty());
   CHECK(warnings_of(grid("a", 1, 0), grid("b", 1, 0)).empty());

@@ -117,12 +117,19 @@ def check_reading(chart, data, log):
     from selenium.webdriver.common.action_chains import ActionChains
     area = chart.driver.find_element("css selector", "#chart-box canvas")
     left = 80 - area.size["width"] // 2 if log else 0  # near the start, where some lines may not have begun
-    ActionChains(chart.driver).move_to_element_with_offset(area, left, 0).perform()
-    text = chart.driver.find_element("id", "chart-legend").text
-    place = re.search(r"bytes sent per worker ([\d.]+) ([TGMkmµ]?)B", text)
-    if not place:
+
+    def read(up):
+        ActionChains(chart.driver).move_to_element_with_offset(area, left, -up).perform()
+        text = chart.driver.find_element("id", "chart-legend").text
+        return re.search(r"bytes sent per worker ([\d.]+) ([TGMkmµ]?)B", text), text
+
+    high, _ = read(area.size["height"] // 3)
+    place, text = read(0)
+    if not place or not high:
         chart.errors.append(f"the legend does not say where the mouse is: {text}")
         return
+    if high[0] != place[0]:
+        chart.errors.append(f"the height of the mouse turns its place from {place[0]} to {high[0]}")
     x = float(place[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[place[2]]
     for arm in data["arms"]:
         value = re.search(rf"■ *{re.escape(arm['name'])}: ([-+.\de]+)", text)

@@ -138,12 +138,21 @@
     const y = between(xs, ys, x, toX, ...(state.logY ? [Math.log, Math.exp] : [same, same]));
     return {line, y, half: half && between(xs, half, x, toX, same, same)};
   };
+  const linesAt = (x) => drawn.filter(({x: xs}) => x >= xs[0] * 0.9999 && x <= xs[xs.length - 1] * 1.0001)
+    .map((line) => readAt(line, x));
+  // Selects the place nearest to the mouse and there the nearest line. dygraphs would take the nearest point of any line,
+  // which may be far to the left or right of the mouse.
+  const pointNear = (domX, domY) => {
+    const row = graph.findClosestRow(domX), lines = row < 0 ? [] : linesAt(graph.getValue(row, 0));
+    const distance = ({y}) => Math.abs(graph.toDomYCoord(y) - domY);
+    lines.sort((a, b) => distance(a) - distance(b));
+    return {row, seriesName: lines.length ? lines[0].line.name : null};
+  };
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
     if (point.x === undefined) return "move over the chart, or touch it, to read values";
     const most = 14, nearest = point.series.find((each) => each.isHighlighted);
-    const known = drawn.filter(({x}) => point.x >= x[0] * 0.9999 && point.x <= x[x.length - 1] * 1.0001)
-      .map((line) => readAt(line, point.x)).sort((a, b) => a.y - b.y);
+    const known = linesAt(point.x).sort((a, b) => a.y - b.y);
     const isNearest = ({line}) => nearest !== undefined && line.name === nearest.label;
     const ordered = known.length > most ? [...known.filter(isNearest), ...known.filter((each) => !isNearest(each))] : known;
     const rows = ordered.slice(0, most)
@@ -209,6 +218,7 @@
                  axisLabelWidth: narrow ? 50 : 72, pixelsPerLabel: narrow ? 60 : 90, ...(state.logX && {ticker: logTicks})},
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56, ...(state.logY && {ticker: logTicks})}},
     });
+    graph.findClosestPoint = pointNear;
   };
 
   // ---- controls
