@@ -113,7 +113,10 @@ void name_by_options(std::vector<Arm>& arms) {
   }
   const std::vector<std::string> names = arm_names(naming_options(options, labels));
   for (std::size_t i = 0; i < arms.size(); ++i) arms[i].name = names[i];
-  std::ranges::stable_sort(arms, options_before, &Arm::options);
+  const bool labelled = std::ranges::count(labels, "") == 0;
+  std::ranges::stable_sort(arms, [&](const Arm& a, const Arm& b) {
+    return labelled && a.label != b.label ? value_before(a.label, b.label) : options_before(a.options, b.options);
+  });
 }
 
 }  // namespace

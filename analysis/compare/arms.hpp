@@ -86,7 +86,7 @@ std::vector<OptionValues> naming_options(std::span<const OptionValues> arms, std
 
 /// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, where that gives distinct names, and then
 /// stay in order of appearance; otherwise they are named by their labels and the options in which they differ
-/// (naming_options) and sorted by their options. An option that one log has and another lacks, because an older program
+/// (naming_options) and sorted by them. An option that one log has and another lacks, because an older program
 /// wrote it, makes two arms. Throws ConfigError for two runs of one arm and seed.
 std::vector<Arm> arms_of(std::vector<Run> runs);
 

@@ -247,7 +247,7 @@ TEST_CASE("arms: named by their labels where every arm has one") {
   CHECK(arms[0].runs.size() == 2);
   CHECK(rate_grids(arms)[1].name == "small");
   write_log(folder / "4e.h5", {.options = options("other", "0.1", "8"), .seed = 2});  // one arm, two labels
-  CHECK(names_of(arms_in(folder.path())) == Names{"lr 0.1, batch 16", "lr 0.1, batch 8", "lr 0.2, batch 8"});
+  CHECK(names_of(arms_in(folder.path())) == Names{"lr 0.1, batch 8", "lr 0.1, batch 16", "lr 0.2, batch 8"});
 }
 
 TEST_CASE("arms: named by their options where files are not named after arms, and sorted by them") {
