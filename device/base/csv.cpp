@@ -9,7 +9,7 @@
 namespace onebit {
 namespace {
 
-/// Whether a spreadsheet takes a text for a formula, if it comes after any number of apostrophes.
+/// Whether a spreadsheet would take a text for a formula once any apostrophes in front of it are removed.
 bool is_formula(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of('\''), text.size()));
   if (text.find_first_of("=+-@") != 0) return false;

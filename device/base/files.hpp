@@ -59,29 +59,29 @@ std::string output_place(const std::string& path);
 /// Throws ConfigError as output_place() does, and if the file exists and `overwrite` is false.
 void check_output(const std::string& path, bool overwrite, const std::string& hint = "--overwrite replaces it");
 
-/// Replaces `path` by the complete file `part`: waits until `part` is on the disk, calls verify(), which reads it and
+/// Replaces `path` with the complete file `part`: waits until `part` is on the disk, calls verify(), which reads it and
 /// throws if its contents are wrong, renames it, and waits until the new name is on the disk. If anything throws,
 /// `part` is removed and `path` is left as it was. kind: what the file is, for the message. Throws IoError.
 void publish(const std::string& part, const std::string& path, const std::string& kind,
              const std::function<void()>& verify);
 
-/// Replaces an output atomically by the file that write(temporary path) makes and checks. The file is written under
+/// Replaces an output atomically with the file that write(temporary path) makes and checks. The file is written under
 /// another name next to the output, then published. Throws IoError, and ConfigError as output_place() does.
 void replace(const std::string& path, const std::function<void(const std::string&)>& write);
 
-/// Replaces an output atomically by a file with this text.
+/// Replaces an output atomically with a file that holds this text.
 void write(const std::string& path, std::string_view text);
 
-/// Creates an empty file and opens it for writing. What has its name, such as a file that a killed program has left or
-/// a link that somebody has placed there, is removed first; a link is never followed. Returns the descriptor; -1 with
-/// errno set if that fails.
+/// Creates an empty file and opens it for writing. Anything that already has its name, such as a file that a killed
+/// program has left or a link that somebody has placed there, is removed first; a link is never followed. Returns the
+/// descriptor; -1 with errno set if that fails.
 int create_new(const std::string& path);
 
 /// Writes a file that create_new() creates, and reads it back once it is on the disk. Throws IoError.
 void write_new(const std::string& path, std::string_view text);
 
-/// A name next to `path` that no other program uses: PATH.HOST-PROCESS.part. Others can foresee it, so the file has to
-/// be created by create_new(), or by sim's create_part() if it is an HDF5 file.
+/// A name next to `path` that no other program uses: PATH.HOST-PROCESS.part. Other users can predict it, so the file
+/// has to be created by create_new(), or by sim's create_part() if it is an HDF5 file.
 std::string temporary_name(const std::string& path);
 std::string host_name();
 

@@ -28,8 +28,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Number of edits between a word and a candidate; 1 if the candidate begins with the word, or ends with it after a
-/// dot or, in a name without dots, after a dash.
+/// Number of edits between a word and a candidate. It is 1 if the candidate begins with the word (of at least 3
+/// characters), or ends with it after a dot or, if the candidate has no dots, after a dash.
 std::size_t distance(std::string_view word, std::string_view candidate) {
   if (candidate.size() > word.size()) {
     const char before = candidate[candidate.size() - word.size() - 1];

@@ -37,7 +37,7 @@ std::string shell_word(const std::string& word);
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
 
-/// The first character of a text. A byte that begins no valid UTF-8 character counts as one that is not valid.
+/// The first character of a text. A byte that begins no valid UTF-8 character counts as an invalid character.
 struct Character {
   std::size_t length = 1;  ///< in bytes
   char32_t code = 0;

@@ -27,8 +27,8 @@ class Communicator {
   /// Returns the numbers of all ranks, in host memory and in rank order.
   virtual std::vector<double> all_gather(std::span<const double> own) = 0;
 
-  /// Whether this rank reaches the others over a network of the calling program, where sending fewer bytes is worth
-  /// splitting them into more blocks.
+  /// Whether the calling program carries the blocks to the other ranks over its network, where sending fewer bytes is
+  /// worth a larger number of blocks.
   virtual bool is_network() const { return false; }
 
   /// Bytes of device memory that all_to_all has received from other ranks so far.

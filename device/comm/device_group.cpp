@@ -244,7 +244,8 @@ DeviceGroup::DeviceGroup(std::vector<Device> devices, Index workers, std::shared
   const auto ranks = static_cast<Index>(devices.size());
   if (processes_->size() > 1) {
     if (ranks > 1)
-      throw ConfigError("each of several processes can use only one device", "devices", "start one process per device");
+      throw ConfigError("with several processes, each can use only one device", "devices",
+                        "start one process per device");
     shards_.push_back({devices.front(), shard_ranges(workers, processes_->size()), processes_->communicator()});
     return;
   }

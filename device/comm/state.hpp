@@ -64,7 +64,7 @@ class StateVisitor {
   void numbers(const std::string& name, std::vector<double>& values) { host(prefix_ + name, values); }
   void numbers(const std::string& name, std::deque<double>& values);
 
-  /// Visits a buffer that is the same on every rank and already has its size.
+  /// Visits a buffer that is the same on every rank and already has the right size.
   template <class T>
   void shared(const std::string& name, Buffer<T>& buffer) {
     const Piece all{0, 0, buffer.size()};

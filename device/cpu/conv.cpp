@@ -1,6 +1,6 @@
 // Convolutions without a matrix of patches: the products read the pixels directly from the images. A tile of pixels by
-// filters stays in registers over all taps and channels, so that the arithmetic is that of a large matrix product.
-// Every sum runs over its own image in one fixed order, so that its bits depend on nothing else.
+// filters stays in registers over all taps and channels, so that the arithmetic is the same as in a large matrix
+// product. Every sum adds its terms in one fixed order, so that its bits depend on the terms alone.
 #include "device/math/conv.hpp"
 
 #include "device/cpu/conv_tiles.hpp"
@@ -117,7 +117,7 @@ struct Product {
   }
 };
 
-/// Computes all images of a batch, in units that are not too short for a thread and whose panel of filters stays in a
+/// Computes all images of a batch, in units that are large enough for a thread and whose panel of filters stays in a
 /// cache.
 void run(const Queue& queue, const Product& product, const ConvBatch& batch, const float* input, Index inputs,
          float* output, Index outputs) {

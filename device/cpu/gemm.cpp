@@ -68,7 +68,7 @@ void multiply_block(Index k, Left a, Panel b, float* c, Index leading, bool add)
   }
 }
 
-/// Like multiply_block, for C that may be narrower than the panel.
+/// Like multiply_block, for a C that may be narrower than the panel.
 template <Index rows, Index packets>
 void multiply_columns(Index k, const Left& a, const Panel& b, float* c, Index leading, Index columns, bool add) {
   constexpr Index width = packets * kLanes;

@@ -35,7 +35,7 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   });
 }
 
-/// Flattened, because loops over lambdas vectorise only if everything in them is inlined.
+/// Flattened, because loops that call lambdas vectorise only if everything in them is inlined.
 template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   queue.check(kernel);

@@ -17,7 +17,7 @@
 
 namespace onebit::device::cpu {
 
-/// Memory for the numbers between the two halves of a launch. It grows as needed, and is kept for the next launch.
+/// Memory for the intermediate results of a launch. It grows as needed, and is kept for the next launch.
 class Workspace {
  public:
   explicit Workspace(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}

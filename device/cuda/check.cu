@@ -24,7 +24,7 @@ std::string current_gpu() {
 /// be told apart.
 const char* hint_for_kernels() {
   return graphs_in_use > 0
-             ? "an earlier kernel may have caused this; CUDA_LAUNCH_BLOCKING=1 shows which, with --graphs false"
+             ? "an earlier kernel may have caused this; CUDA_LAUNCH_BLOCKING=1 with --graphs false shows which"
              : "an earlier kernel may have caused this; CUDA_LAUNCH_BLOCKING=1 shows which";
 }
 
@@ -54,7 +54,7 @@ const char* hint(cudaError_t status) {
 }
 
 /// The CUDA error that made a call of cuBLAS fail, if it is known. cuBLAS has its own copy of CUDA's runtime, so its
-/// last error is not ours; but after the error of a kernel every call fails, the query for free memory too.
+/// last error is not ours; but after a kernel's error every call fails, including the query for free memory.
 cudaError_t reason_inside_blas() {
   std::size_t free = 0, total = 0;
   const cudaError_t last = cudaGetLastError();

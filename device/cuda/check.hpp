@@ -13,7 +13,7 @@ namespace onebit::device::cuda {
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 
-/// Throws the same if the launch of a kernel failed; the error names the kernel.
+/// Throws the same exceptions if the launch of a kernel failed; the error names the kernel.
 void check(cudaError_t status, const std::type_info& kernel);
 
 /// Whether a call failed because there was not enough memory.

@@ -56,7 +56,7 @@ __device__ double lane_sum_alone(const Term& term, const Chunk& chunk) {
   return sum;
 }
 
-/// The same; two threads read the elements in turns, so that the warp's accesses are contiguous.
+/// The same, but two threads take turns reading the elements, so that the warp's accesses are contiguous.
 template <class Term>
 __device__ double lane_sum_in_turns(const Term& term, const Chunk& chunk) {
   constexpr Index together = 4, warp = 32, rounds = 2 * kSumRun / (together * warp);
@@ -77,8 +77,8 @@ __device__ double lane_sum_in_turns(const Term& term, const Chunk& chunk) {
   return sum;
 }
 
-/// This thread's share of a chunk's sum. What a kernel writes decides how it should read: on an H200, kernels
-/// that wrote half lines reached 11% to 66% of the memory's rate, and reads of half lines cost nothing.
+/// This thread's share of a chunk's sum. What a kernel writes decides how it should read: on an H200, kernels that
+/// wrote half cache lines reached 11% to 66% of the memory's rate, whereas reading half lines cost nothing.
 template <class Term>
 __device__ double lane_sum(const Term& term, const Chunk& chunk) {
   if constexpr (requires { term.load(chunk.begin); }) {
@@ -112,8 +112,8 @@ __device__ inline double block_sum(double sum, double* sums) {
   return sum;
 }
 
-/// Blocks of sum_chunks that a multiprocessor should run at once, enough to hide the time of loads. If nvcc may aim for
-/// more, it spills some kernels' registers.
+/// Blocks of sum_chunks that a multiprocessor should run at once, enough to hide the latency of loads. If nvcc may aim
+/// for more, it spills some kernels' registers.
 inline constexpr int kSumBlocks = 4;
 
 /// Computes partial[row * chunks.count + chunk] = sum of the chunk's terms.

@@ -130,7 +130,8 @@ void Context::require_memory() const {
   make_current();
 }
 
-/// Memory that is freed in the stream's order, and memory in pieces that are too small, may be all that lacks.
+/// Waits for the stream and returns unused memory to the system. An allocation may have failed only because memory was
+/// yet to be freed in the stream's order, or because the free memory is in pieces that are too small.
 void Context::return_unused_memory() const {
   check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
   cudaMemPool_t pool = nullptr;

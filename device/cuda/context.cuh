@@ -54,9 +54,9 @@ struct Context {
   void make_current() const;
 
   /// Makes a call of CUDA or cuBLAS that may need memory; the first launch of a kernel does, to load its code. If there
-  /// is too little, waits for the stream, returns the memory that the pool and finished graphs hold but nothing uses,
-  /// and calls once more; while launches are recorded, that is not allowed. Throws like check(), with the name of the
-  /// call or the kernel's type.
+  /// is too little, waits for the stream, returns unused memory of the pool and of finished graphs to the system, and
+  /// repeats the call, except while launches are recorded, when this is not allowed. Throws like check(), with the name
+  /// of the call or the kernel's type.
   template <class Name, class Call>
   void with_memory(const Name& name, const Call& call) const {
     auto status = call();

@@ -180,8 +180,7 @@ struct FilterProduct {
   }
 };
 
-/// Computes gradient[worker][i]: adds those of the worker's parts that are in [first, end), in order, to the sum of its
-/// earlier parts.
+/// Computes gradient[worker][i]: adds the worker's parts in [first, end), in order, to the sum of its earlier parts.
 struct SumPartsKernel {
   const float* partial;  ///< [end - first][weights]: sums of the parts
   Index first, end;      ///< range of parts, numbered over [workers][parts]
@@ -225,8 +224,8 @@ void with_tile(Index rows, Index columns, const Work& work) {
   }
 }
 
-/// Calls work(std::true_type) if the number of channels is a multiple of 4, else work(std::false_type). The channels
-/// then have the alignment of quads, because buffers and images begin at such addresses.
+/// Calls work(std::true_type) if the number of channels is a multiple of 4, else work(std::false_type). In the first
+/// case, a pixel's channels are aligned like quads, because buffers and images are.
 template <class Work>
 void with_width(Index channels, const Work& work) {
   channels % 4 == 0 ? work(std::true_type()) : work(std::false_type());

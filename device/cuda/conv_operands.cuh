@@ -187,7 +187,7 @@ class TapRows {
   const float* image_;
 };
 
-/// Right side: a matrix [terms][columns]; every `length` terms begin a new chunk.
+/// Right side: a matrix [terms][columns]; a new chunk begins after every `length` terms.
 template <class Tile>
 class MatrixRows {
   static constexpr int kStep = Tile::kThreads / Tile::kColumns, kOwn = kChunk / kStep;

@@ -10,8 +10,8 @@ cublasOperation_t operation(bool transpose) {
 }
 
 /// float32 products use the pedantic mode: never TF32, never emulation by narrower types. The other modes allow cuBLAS
-/// to round the operands to fewer bits but do not require it: it may compute some products in more bits (bf16 also in
-/// TF32). How it rounds is not documented.
+/// to round the operands to fewer bits but do not require it: it may compute some products in more bits (in bf16 mode,
+/// also in TF32). How it rounds is not documented.
 cublasComputeType_t compute_type(Precision precision) {
   switch (precision) {
     case Precision::tf32:
@@ -80,7 +80,7 @@ struct StartsKernel {
   }
 };
 
-/// Writes these addresses to the queue's workspace. No operand of a batch that needs them may be there.
+/// Writes these addresses to the queue's workspace. The operands of a batch that needs them must not be there.
 StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   auto* starts = static_cast<const void**>(queue.context().workspace(3 * count * static_cast<Index>(sizeof(void*))));
@@ -118,7 +118,7 @@ struct Product {
     });
   }
 
-  /// Scattered products in as many batches as the smaller level has, each of which lies in line.
+  /// Scattered products, as one batch for each index of the smaller level; the matrices of each batch lie in line.
   void level_by_level(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
     if (batch.outer <= batch.inner) {
       for (Index o = 0; o < batch.outer; ++o) in_line(inner_of(a, o), inner_of(b, o), inner_of(c, o), batch.inner);
@@ -133,9 +133,9 @@ struct Product {
 /// cuBLAS is column-major and our matrices are row-major, so it sees the transpose of every matrix: C' = op(B)' op(A)'.
 /// All its sizes are 64 bits wide. It chooses its method by the shape: equal shapes give equal bits, but a row may
 /// differ in its last bits between products with different numbers of rows. cuBLAS sees the addresses of matrices in
-/// line, and has kernels for any. The addresses of scattered ones are in the GPU's memory: according to its manual,
-/// they must be multiples of 16 bytes in the modes that use tensor cores (cublasGemmBatchedEx, "properly aligned").
-/// Heads of odd width are not.
+/// line, and has kernels for any alignment. The addresses of scattered ones are in the GPU's memory: according to its
+/// manual, they must be multiples of 16 bytes in the modes that use tensor cores (cublasGemmBatchedEx, "properly
+/// aligned"). Those of attention heads with an odd width are not.
 void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   if (shape.m == 0 || shape.n == 0 || count == 0) return;

@@ -17,14 +17,14 @@ inline unsigned blocks(Index count) {
   return static_cast<unsigned>(std::min(count, kMostBlocks));
 }
 
-/// Returns the grid for rows of chunks, with a block for each chunk of each row. The same chunk of all rows comes
-/// first, so that what the rows share is read from the caches.
+/// Returns the grid for rows of chunks, with a block for each chunk of each row. The blocks of one chunk in all rows
+/// come before those of the next chunk, so that what the rows share is read from the caches.
 inline dim3 row_blocks(Index rows, Index chunks) {
   return {blocks(rows), blocks(chunks)};
 }
 
-/// Returns the number of blocks of `threads` threads that run at the same time if the GPU does nothing else, at least
-/// 1: where CUDA says 0, the launch fails with its reason.
+/// Returns the number of blocks of `threads` threads that run at the same time if the GPU does nothing else. Returns 1
+/// if CUDA says 0: the launch then fails, and its error gives the reason.
 template <class... Parameters>
 Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index threads) {
   queue.context().make_current();

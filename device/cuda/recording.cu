@@ -1,5 +1,5 @@
-// Recordings as CUDA graphs. Work launched on a stream between the begin and the end of a capture does not run but
-// becomes a graph. Buffers allocated in it have their own addresses, the same whenever the graph runs.
+// Recordings as CUDA graphs. Work launched on a stream between the start and the end of a capture does not run but
+// becomes a graph. Buffers allocated in it have their own addresses, which are the same whenever the graph runs.
 
 #include "device/cuda/context.cuh"
 

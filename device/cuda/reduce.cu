@@ -12,7 +12,7 @@ constexpr Index kFold = 4 * Index{kThreads};
 /// the results of the previous pass.
 struct Fold {
   const double* from;
-  double* to;    ///< a segment's results, starting at the place of its first chunk; in the last pass at its own place
+  double* to;    ///< a segment's results, from the place of its first chunk on; in the last pass, its sum, at its index
   bool last;     ///< whether this pass yields one number for each segment
   Index folded;  ///< number of chunks summed in one number of `from`
   Index most;    ///< number of blocks for the longest segment

@@ -124,7 +124,7 @@ class ChunkMeans {
   double* means_;
 };
 
-/// Adapts a kernel of means, bound to a segment, to a kernel of elements.
+/// Turns a kernel of means, bound to a segment, into a kernel of elements.
 template <class Element>
 struct MeanElement {
   Element element;
@@ -190,14 +190,15 @@ __global__ void __launch_bounds__(kSumThreads)
   __shared__ double sums[2][kSumThreads / 32 * kLanes];
   unsigned turn = 0;
   for_each_mean(chunks, rows, weights, kernel, [&](Index unit, const Chunk& chunk, const auto& element) {
-    const double sum = block_sum(lane_sum_alone(element, chunk), sums[turn]);  // the means take longer than memory
+    // lane_sum_alone suffices, because computing the means takes longer than reading memory.
+    const double sum = block_sum(lane_sum_alone(element, chunk), sums[turn]);
     turn ^= 1;
     if (threadIdx.x == 0) partial[unit] = sum;
   });
 }
 
-/// The packed signs of a chunk with their scales, as a function of the element in the segment. 32-bit counters suffice
-/// wherever the chunk begins, because it has few elements.
+/// The packed signs of a chunk with their scales, as a function of the element in the segment. Wherever the chunk
+/// begins, 32-bit counters suffice, because it has few elements.
 class ChunkSigns {
  public:
   __device__ ChunkSigns(const SignVector& signs, const SignPlace& place, const Chunk& chunk) {
@@ -228,14 +229,14 @@ class ChunkSigns {
   const std::uint8_t* bits_;  ///< the byte with the chunk's first sign
   const float* scales_;       ///< scale of the chunk's first element, followed by the next ones
   std::uint32_t to_bit_;      ///< offset from an element's index to the index of its bit
-  /// Offset from an element's index to its place in the runs that share a scale. A run longer than a chunk counts as a
-  /// chunk.
+  /// Offset from an element's index to its place in the runs that share a scale. A run longer than a chunk is treated
+  /// as if it were as long as one.
   std::uint32_t to_run_;
   /// 2^32 divided by a run's length, rounded up. Gives exact quotients for numbers as small as these.
   std::uint32_t reciprocal_;
 };
 
-/// Adapts a kernel that takes packed signs, bound to a chunk, to a kernel of elements.
+/// Turns a kernel that takes packed signs, bound to a chunk, into a kernel of elements.
 template <class Element>
 struct SignElement {
   Element element;

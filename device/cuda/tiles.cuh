@@ -1,7 +1,7 @@
 #pragma once
 // Matrix products whose operands are looked up as they are read. A block computes a tile of results. It processes their
 // terms a chunk at a time, and fetches the next chunk while it multiplies the current one. Every result is one chain of
-// fused multiply-adds in the order of its terms, so that its bits depend on nothing else.
+// fused multiply-adds in the order of its terms, so that its bits depend on the terms alone.
 
 #include <cmath>
 #include <cstdint>

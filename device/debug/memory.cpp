@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-/// Words below the result are numbers. 0.9f before four bytes of padding reads as address 0x3f666666, where the heap of
-/// a program at fixed addresses may lie; the numbers 3 and 2 read as 0x200000003, where CUDA's driver maps memory of
-/// its own. The memory of a position-independent program lies above the program itself.
+/// The lowest word that is taken for a pointer; words below it are taken for numbers. For example, 0.9f before four
+/// bytes of padding reads as address 0x3f666666, where the heap of a program at fixed addresses may lie, and the
+/// numbers 3 and 2 read as 0x200000003, where CUDA's driver maps memory of its own. The memory of a
+/// position-independent program lies above the program itself.
 std::uintptr_t lowest_pointer() {
   return std::max<std::uintptr_t>(std::uintptr_t{1} << 32, ::getauxval(AT_PHDR));
 }

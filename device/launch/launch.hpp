@@ -79,8 +79,8 @@ void for_each_item(const Device& device, Index n, const Kernel& kernel) {
 }
 
 /// Calls kernel(item, lanes) for items that may be as large as the whole parameter vector;
-/// device/launch/thread_group.hpp says what lanes do. The sizes decide how many threads or blocks share an item, and
-/// nothing else; `longest` must be at least as large as any item's n.
+/// device/launch/thread_group.hpp says what lanes do. The sizes decide only how many threads or blocks share an item;
+/// `longest` must be at least as large as any item's n.
 template <class Kernel>
 void for_each_large_item(const Device& device, const ItemSizes& sizes, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_large_item(queue, sizes, kernel); });
@@ -136,8 +136,8 @@ void for_each_sign_mean(const Device& device, const Chunks& chunks, const Scaled
   device.run([&](const auto& queue) { for_each_sign_mean(queue, chunks.view(), rows, kernel); });
 }
 
-/// Like for_each_sign_mean, and sets sums[segment] to the sum over i of what kernel.bind(segment)(i, mean) returns, in
-/// the order of reduce.
+/// Like for_each_sign_mean, but also sets sums[segment] to the sum over i of the results of kernel.bind(segment)(i,
+/// mean), in the order of reduce.
 template <class Kernel>
 void reduce_sign_mean(const Device& device, const Chunks& chunks, const ScaledSignRows& rows, const Kernel& kernel,
                       double* sums) {

@@ -141,7 +141,7 @@ class GroupLanes {
     const Range own = alone ? Range{0, index_ == 0 ? n : 0} : share(n);
     Index* chosen = scratch_.chosen + turn() * members_;
     const Index start = alone ? 0 : count_before(own, test, chosen);
-    // A group of eight to which several members contribute is assembled by the member in which it begins.
+    // A group of eight to which several members contribute is assembled by the member that chose its first element.
     const auto take_piece = [&](Index rank, const Index* indices, Index count) {
       if (count == kTogether) return take(rank, indices, count);
       Index* eight = scratch_.eights + (alone ? 0 : owner(rank - rank % kTogether, chosen)) * kTogether;
@@ -163,7 +163,7 @@ class GroupLanes {
     return all;
   }
 
-  /// Returns the i in [0, n) for which test(i) holds and that has `rank` such i before it.
+  /// Returns the i in [0, n) that passes the test and comes after exactly `rank` others that pass it.
   template <class Test>
   ONEBIT_DEVICE Index nth(Index n, Index rank, const Test& test) const {
     if (members_ == 1) return member_.nth(0, n, rank, test);

@@ -1,8 +1,8 @@
 #pragma once
 // Convolutions over images [height][width][channels] with filters [kernel][kernel][channels][filters]. The numbers of
 // all filters for one tap and channel are contiguous, and so are the channels of a pixel, so that every product below
-// runs along them. Images are padded with zeros. Images, filters and gradients with respect to results are rounded to
-// the device's precision, biases are not.
+// runs along contiguous numbers. Images are padded with zeros. Images, filters and gradients with respect to results
+// are rounded to the device's precision, but biases are not.
 
 #include <cstdint>
 

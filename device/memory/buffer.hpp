@@ -69,8 +69,8 @@ class Buffer {
     if (!source.empty()) memory_->upload(data_ + offset, source.data(), bytes(static_cast<Index>(source.size())));
   }
 
-  /// Replaces all elements by the numbers that make() returns in host memory. `device` is the buffer's own. A planning
-  /// device counts the copy but does not make them, so that a plan takes no memory in proportion to the model.
+  /// Replaces all elements with the numbers that make() returns in host memory. `device` is the buffer's own. A
+  /// planning device counts the copy but does not call make(), so that a plan's memory does not grow with the model.
   template <class Make>
   void refill(const Device& device, const Make& make) {
     if (device.plans()) {

@@ -388,7 +388,7 @@ TEST_CASE("mpi: errors over ranks are one line and leave nothing behind", "[once
   };
   const Arguments run = tiny_run("run", {"-o", "run.h5", "--workers", "8"});
   check(mpirun(3, run), "too many devices for the number of workers");
-  check(mpirun(2, joined(run, {"--devices", "cpu:2"})), "each of several processes can use only one device");
+  check(mpirun(2, joined(run, {"--devices", "cpu:2"})), "with several processes, each can use only one device");
   check(mpirun(2, joined(run, {"--ranks", "3"})), "differs from the number of processes");
   check(mpirun(2, tiny_run("compare", {"-o", "out"})), "this command runs in a single one");
   check(mpirun(2, {"bench", "step"}), "only bench mpi runs over ranks");

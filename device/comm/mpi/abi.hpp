@@ -1,6 +1,6 @@
 #pragma once
-// The interface between the program and the MPI plugin. Plain C types, because the plugin is loaded at run time. An MPI
-// error ends the job, which is MPI's default.
+// The interface between the program and the MPI plugin. It uses plain C types, because the plugin is loaded at run
+// time. An MPI error ends the job, which is MPI's default.
 
 extern "C" {
 
@@ -18,8 +18,8 @@ struct OnebitMpi {
   /// Sends to one rank while receiving from another; rank -1 means no rank.
   void (*swap)(const void* to, int to_bytes, int to_rank, void* from, int from_bytes, int from_rank);
 
-  /// For benchmarks: all_reduce sums over the ranks, in place; all_to_all exchanges `bytes` bytes between every two
-  /// ranks.
+  /// For benchmarks: all_reduce sums over the ranks, in place; all_to_all sends `bytes` bytes from every rank to every
+  /// rank.
   void (*all_reduce)(float* values, int count);
   void (*all_to_all)(const void* to, void* from, int bytes);
 };
