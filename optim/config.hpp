@@ -44,10 +44,10 @@ struct LocalConfig {
 struct CadaConfig {
   double threshold = 1;   ///< constant c of the upload rule
   Index window = 10;      ///< number of past steps that the rule looks at, d_max
-  Index max_delay = 100;  ///< largest number of steps without an upload, and period of rule 1's snapshot, D
+  Index max_delay = 100;  ///< largest number of steps from one upload to the next, and period of rule 1's snapshot, D
 };
 
-/// All options of optimizers. Each optimizer reads only the options that its row of the table names.
+/// All options of optimizers. Each optimizer reads only the options that its row in registry.cpp names.
 struct OptimizerConfig {
   std::string name = "adam";
   double lr = 1e-3;

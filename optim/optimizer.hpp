@@ -152,7 +152,7 @@ struct StepSchedule {
   /// to the steps. Throws ConfigError for a hyper-parameter out of range.
   std::vector<StepCount> (*count)(const OptimizerConfig& config, Index steps);
   /// Returns the length of a run in which a given share of the steps, above 0, precedes the freeze of the variance; for
-  /// a schedule without a freeze, of one period.
+  /// a schedule without a freeze, the length of one period.
   Index (*usual_steps)(const OptimizerConfig& config, double share);
 };
 

@@ -12,10 +12,9 @@ namespace onebit::optim {
 /// Empty for dense optimizers and for unknown names.
 std::string_view parent_of(std::string_view optimizer);
 
-/// Name of the optimizer that freezes its variance as this one does and then exchanges the same vectors uncompressed:
-/// onebit-adam-32 for 1-bit Adam, zeroone-adam-32 for 0/1 Adam. Like this one it has the freeze and, for 0/1
-/// Adam, the rare updates of the variance, but neither compression nor local steps. Empty if the optimizer has no such
-/// twin.
+/// Name of the twin of an optimizer, which freezes its variance in the same way and then exchanges the same vectors
+/// uncompressed: onebit-adam-32 for 1-bit Adam, zeroone-adam-32 for 0/1 Adam. The twin has the freeze and, for 0/1
+/// Adam, the rare updates of the variance, but neither compression nor local steps. Empty if the optimizer has no twin.
 std::string_view uncompressed_twin_of(std::string_view optimizer);
 
 /// Whether a run that freezes its variance is bitwise equal, up to the freeze, to a run that never freezes it, and so

@@ -1,6 +1,6 @@
 #pragma once
-// What DeepSpeed's released code (0.19.6, fp32 path) does differently from the papers: grouped by the optimizers that
-// share them, and fixed at construction. In paper semantics every field is false.
+// Quirks: what DeepSpeed's released code (0.19.6, fp32 path) does differently from the papers. They are grouped by the
+// optimizers that share them, and fixed at construction. In paper semantics every field is false.
 
 #include "optim/config.hpp"
 
@@ -18,7 +18,7 @@ struct AdamQuirks {
 struct TwoStageQuirks {
   /// Averages the gradient of the first step and throws it away.
   bool dry_run = false;
-  /// Reads `fixed:K` as a step, the dry run included: K-1 dense updates (at least 1) come before compression.
+  /// Reads K in `fixed:K` as a step, counting the dry run: K-1 dense updates (at least 1) come before compression.
   bool counts_steps = false;
   /// Freezes the whole variance for good: neither variance_refresh nor freeze.scope tensor is available.
   bool freezes_once = false;

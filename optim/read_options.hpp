@@ -1,5 +1,6 @@
 #pragma once
-// The options that an optimizer or a schedule reads, as its row of the table says. Other options have no effect.
+// The options that an optimizer or a schedule reads, as its row in registry.cpp or schedule.cpp says. Other options
+// have no effect.
 
 #include <string_view>
 

@@ -27,7 +27,7 @@ std::unique_ptr<Optimizer> make(const Problem& problem, const OptimizerConfig& c
   return std::make_unique<Algorithm>(problem, config);
 }
 
-/// Checks all options, also those that the optimizer does not read, because arms share options.
+/// Checks all options, even those that the optimizer does not read, because arms share options.
 void check_common(const OptimizerConfig& config) {
   check_adam(config);
   check_lamb(config.lamb);

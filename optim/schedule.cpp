@@ -15,7 +15,7 @@ double constant(const ScheduleConfig&, Index) {
   return 1;
 }
 
-/// BERT's schedule in 1-bit Adam: decay^((step - warmup) / decay_steps), continuous exponent.
+/// BERT's schedule in 1-bit Adam: decay^((step - warmup) / decay_steps), with a continuous exponent.
 double exponential(const ScheduleConfig& config, Index step) {
   return std::pow(config.decay, static_cast<double>(step - config.warmup) / static_cast<double>(config.decay_steps));
 }

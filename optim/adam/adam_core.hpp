@@ -66,7 +66,7 @@ class AdamCore {
   AdamStep clipped_step(Index t, double lr, StepReport& report);
   /// Makes one Adam update with the averaged gradient. Fills the report.
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
-  /// Moves the parameters along the moments, which are not updated. If the momentum is packed, this unpacks it. moving
+  /// Moves the parameters along the moments without updating these. If the momentum is packed, this unpacks it. moving
   /// [tensors]: nonzero for tensors whose variance moves, where no coordinate is masked; null if there are none. Fills
   /// the report.
   void apply(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,

@@ -51,8 +51,8 @@ ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_d
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
 }
 
-/// What an update reads of a coordinate. It computes nothing before it has read several coordinates: a GPU cannot read
-/// ahead of a division or a root.
+/// What an update reads of a coordinate. A GPU cannot read ahead of a division or a root, so an update reads several
+/// coordinates before it computes anything.
 struct Coordinate {
   float x, momentum, variance, gradient;
 };

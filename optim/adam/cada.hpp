@@ -19,7 +19,8 @@ void check_cada(const CadaConfig& config);
 ///   worker w, rule 1:  D = g_w(x) - g_w(snapshot)
 ///                      uploads if ||D - stored_w||^2 >= threshold / window * (sum of the last `window` squared steps)
 ///                      then latest_w = g_w(x), stored_w = D
-///   worker w, rule 2:  uploads if ||g_w(x) - g_w(point_w)||^2 >= the same bound, or after max_delay silent steps
+///   worker w, rule 2:  uploads if ||g_w(x) - g_w(point_w)||^2 >= the same bound,
+///                      or if its last upload was max_delay steps ago
 ///                      then latest_w = g_w(x), point_w = x
 ///   server:            g = clip(mean of latest_w), by its global norm
 ///                      h = beta1 h + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,  vhat = max(vhat, v)

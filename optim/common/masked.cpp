@@ -23,8 +23,8 @@ void add_zeros(const device::Buffer<float>& values, Range part, std::vector<Inde
   }
 }
 
-/// Returns the indices of the zeros in the parts. A plan, which has none, reads one piece of each part, so that it
-/// counts the host memory.
+/// Returns the indices of the zeros in the parts. A plan has no zeros; it reads only one piece of each part, so that
+/// the host memory is counted.
 std::vector<Index> zeros_of(const device::Device& device, const device::Buffer<float>& values,
                             std::span<const Range> parts) {
   std::vector<Index> zeros;

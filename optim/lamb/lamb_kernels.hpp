@@ -59,8 +59,8 @@ struct DirectionTerm {
   }
 };
 
-/// Computes a fused vector that is longer than the parameters: scaled local momenta, then the last vector's tail
-/// unchanged.
+/// Computes a fused vector that is longer than the parameters: scaled local momenta, then the tail of the last step's
+/// vector, unchanged.
 struct PaddedMomentaKernel {
   LocalMomentaKernel local;
   const float* scaling;
@@ -97,7 +97,7 @@ struct FreshVarianceKernel {
 
 /// largest[chunk * kLanes + lane] = the largest (sqrt(v) + eps) / (sqrt(fresh) + eps) among a lane's elements, which
 /// are every kLanes-th of a chunk; 0 if no element counts. If `mask` is set, coordinates with v = 0 do not count. The
-/// root of the fresh variance is raised to the root of the tensor's floor, as was done for v.
+/// root of the fresh variance is raised to at least the root of the tensor's floor, as was done for v.
 struct LargestRatioKernel {
   static constexpr Index kLanes = 64;
 

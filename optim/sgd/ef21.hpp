@@ -11,8 +11,7 @@ namespace onebit::optim {
 ///              sends C(v_i - h_i),  h_i += C(v_i - h_i)      h_i: estimate of v_i, 0 at first
 ///   all:       h    = mean(h_i),  x -= lr (h + weight_decay x)
 ///
-/// It is implemented as ordinary error feedback on differences, where v' is the new v_i, so that h_i need not be
-/// stored:
+/// It is implemented as ordinary error feedback on differences, so that h_i need not be stored. With v' the new v_i:
 ///
 ///   worker i:  y = (v' - v_i) + e_i,  sends C(y),  e_i = y - C(y),  v_i = v'
 ///   all:       h += mean of C(y)                             the update's momentum, with decay 1

@@ -29,7 +29,8 @@ std::optional<std::string> value_of(const std::string& policy, const std::string
   return colon == std::string::npos ? "" : policy.substr(colon + 1);
 }
 
-/// Returns what a policy of no known kind may have meant: a number alone is a share of the steps, or a step.
+/// Returns advice on a policy of no known kind. A number alone was probably meant as a share of the steps, or as a
+/// number of steps.
 std::string advice_on(const std::string& policy) {
   double number = 0;
   const auto [end, code] = std::from_chars(policy.data(), policy.data() + policy.size(), number);

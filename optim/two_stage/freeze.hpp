@@ -33,9 +33,9 @@ Index default_dwell(Index lag);
 /// Decides after each dense update whether the variance is frozen now. DeepSpeed has only the fixed policy.
 ///
 /// published: freezes at the first update at which the ratio of the stored variance reaches the threshold (1-bit Adam,
-/// Tang et al. 2021, section 7.1; here the ratio is symmetric). Under both rules, the first `after` updates, and those
-/// during the learning-rate warm-up, do not count. The stored variance starts at 0, so its ratio begins far below 1 and
-/// passes through 1 when gradients shrink. On the way, it may reach any threshold.
+/// Tang et al. 2021, section 7.1; here the ratio is symmetric). Under both rules, a ratio counts only once `after`
+/// updates have been made and the learning-rate warm-up is over. The stored variance starts at 0, so its ratio begins
+/// far below 1 and passes through 1 when gradients shrink. On the way, it may reach any threshold.
 ///
 /// auto: freezes when the ratio of the corrected variance, which preconditions, has stayed at or above the threshold
 /// for `dwell` steps.

@@ -181,7 +181,7 @@ void TwoStage::renew_exchange() {
   exchange_->adopt_errors(*last);
 }
 
-/// Raises the variance that the last update froze to the floor, and reports it.
+/// Applies the floor to the variance that the last update froze, and reports it.
 void TwoStage::raise_variance(StepReport& report) {
   const Index raised = raise_variance();
   if (parse_variance_floor(config_.variance_floor).value == 0) return;
@@ -189,7 +189,7 @@ void TwoStage::raise_variance(StepReport& report) {
                                         "optimizer.variance-floor " + config_.variance_floor});
 }
 
-/// Raises the variance that the last update froze to the floor. Returns the number of raised coordinates.
+/// Applies the floor to the variance that the last update froze. Returns the number of raised coordinates.
 Index TwoStage::raise_variance() {
   const double weight = core_.bias().weight(variance_updates_);
   const VarianceFloor floor = parse_variance_floor(config_.variance_floor);
@@ -202,7 +202,7 @@ Index TwoStage::raise_variance() {
 }
 
 /// Creates the objects of the compression stage, given the frozen variance. A checkpoint holds the state of the last
-/// update's exchange, so the tensors that this update kept dense are dense here.
+/// update's exchange, so the tensors that were dense in that update are dense here.
 void TwoStage::begin_compression() {
   if (tensors_) dense_tensors_ = tensors_->moving_after(std::max(frozen_updates_, updates_ - 1));
   if (!quirks_.masks_nothing) masked_.emplace(problem_.shard, core_.variance(), frozen_parts());

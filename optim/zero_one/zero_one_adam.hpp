@@ -12,9 +12,9 @@
 namespace onebit::optim {
 
 /// 0/1 Adam (Lu et al., ICLR 2023). Until the variance is frozen, the workers share weights and momentum; after that,
-/// every worker makes local steps, and sync rounds exchange the drifts since the last one. ZeroOneSchedule chooses the
-/// rounds. With g_w the gradient of worker w, d = sqrt(v) c2 + eps, and c1, c2 the bias corrections, in paper
-/// semantics:
+/// every worker makes local steps, and each sync round exchanges the drifts since the previous one. ZeroOneSchedule
+/// chooses the rounds. With g_w the gradient of worker w, d = sqrt(v) c2 + eps, and c1, c2 the bias corrections, in
+/// paper semantics:
 ///
 ///   full round:    g = clip(mean of g_w),  m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
 ///                  x -= lr (m c1 / d + weight_decay x)

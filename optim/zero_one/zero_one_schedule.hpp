@@ -26,11 +26,11 @@ Phase phase_of(Round round);
 /// (StepSchedule::usual_steps).
 Index usual_zero_one_steps(const OptimizerConfig& config, double share);
 
-/// The communication schedule of 0/1 Adam (Lu et al. 2023, section 4, as in the released code). Interval multiples are
-/// counted as if a dry run preceded step 1, as in the released code; var_freeze_step and last_step are not. The
-/// variance is updated at multiples of 2^floor(j / var_update_scaler), where j is the number of updates so far. After
-/// var_freeze_step steps it is frozen. From then on, workers synchronise at multiples of an interval that doubles every
-/// local_step_scaler steps, up to local_step_clipper.
+/// The communication schedule of 0/1 Adam (Lu et al. 2023, section 4, as in the released code). Multiples of an
+/// interval are counted as if a dry run preceded step 1, as in the released code; var_freeze_step and last_step do not
+/// count that dry run. The variance is updated at multiples of 2^floor(j / var_update_scaler), where j is the number of
+/// updates so far. After var_freeze_step steps it is frozen. From then on, workers synchronise at multiples of an
+/// interval that doubles every local_step_scaler steps, up to local_step_clipper.
 class ZeroOneSchedule {
  public:
   /// last_step: a step that is never silent, so that the run ends with one model; 0: none.
@@ -47,7 +47,7 @@ class ZeroOneSchedule {
 
   ZeroOneConfig config_;
   Index last_step_;
-  Index count_ = 1;  ///< number of the next step; equally, the steps so far if a dry run counts as one
+  Index count_ = 1;  ///< number of the next step; also the number of steps so far if a dry run counts as one
   Index variance_interval_ = 1;
   Index variance_updates_ = 0;  ///< variance updates at this interval
   Index local_interval_ = 1;
