@@ -1,4 +1,4 @@
-// Evaluations of a cluster, its final weights, and tensors of files of weights.
+// Evaluations of a cluster, its final weights, and the tensors that it reads from files of weights.
 
 #include <algorithm>
 

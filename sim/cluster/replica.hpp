@@ -26,7 +26,7 @@ struct Replica {
   device::Buffer<float> gradients;        ///< gradients, [workers of a group][parameters]
   device::Buffer<float> extra_gradients;  ///< gradients at the optimizer's extra point; empty if it has none
   std::optional<ExampleTable> examples;   ///< examples on the GPU, if the model reads them there
-  std::optional<BoundaryProbe> boundary_probe;  ///< only if something crosses through a codec and the log wants it
+  std::optional<BoundaryProbe> boundary_probe;  ///< only if something crosses through a codec and the log records it
   Batch batch = {};
   Batch next = {};             ///< batch drawn ahead while the GPU was busy
   BatchPlace next_place = {};  ///< place of `next`; step 0 if no batch was drawn ahead

@@ -118,9 +118,9 @@ Replica VirtualCluster::make_replica(const device::Shard& shard, bool keeps_exam
           .boundary_probe = std::move(boundary)};
 }
 
-/// Returns the number of workers of a device whose gradients are held at the same time. If the configuration leaves it
-/// open: on a GPU all workers; on a CPU groups of similar size, small enough that their gradients stay in the caches
-/// from the backward pass to the encoding, but with enough rows for efficient matrix products.
+/// Returns the number of workers of a device whose gradients are held at the same time. If the configuration leaves the
+/// number open, a GPU takes all workers. A CPU takes groups of similar size, small enough that their gradients stay in
+/// the caches from the backward pass to the encoding, but with enough rows for efficient matrix products.
 Index VirtualCluster::group_size(const device::Shard& shard, Index parameters) const {
   constexpr Index cache = Index{8} << 20, examples = 128;
   const Index own = shard.own().count;

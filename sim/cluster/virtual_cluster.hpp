@@ -13,7 +13,7 @@
 
 namespace onebit::sim {
 
-/// Time spent on the model, besides the optimizer, on the first device.
+/// Time that the first device spends on the model, without the time for the optimizer.
 struct ComputeSeconds {
   device::Seconds sample = 0;
   device::Seconds forward = 0;
@@ -40,7 +40,7 @@ struct RunResources {
   std::shared_ptr<const DataSource> data;
   std::vector<device::Device> devices;  ///< devices of this process
   std::shared_ptr<device::ProcessGroup> processes = device::single_process();
-  bool keeps_examples = true;  ///< whether GPUs hold a table of all examples, if the model reads it there
+  bool keeps_examples = true;  ///< whether GPUs hold a table of all examples, if the model reads examples there
 };
 
 /// Workers of one device of a run, and what the device has received.

@@ -38,7 +38,7 @@ constexpr std::array entries = {
     DataEntry{"synthetic", "classes drawn by a random teacher network (--data.features --data.classes --data.examples)",
               "holdout split standardise features image classes examples", make_synthetic},
     DataEntry{"clicks",
-              "clicks drawn by a random teacher, with ids by Zipf's law (--data.tables --data.rows --data.zipf)",
+              "clicks drawn by a random teacher; ids follow Zipf's law (--data.tables --data.rows --data.zipf)",
               "holdout split standardise features examples tables rows max-rows zipf drift bag", make_clicks, 200000},
     DataEntry{"clicks-random", "random bags of ids and random labels, like DLRM's, to measure speed (--data.bag)",
               "holdout split standardise features examples tables rows max-rows bag fixed-bag", make_random_clicks},

@@ -16,7 +16,8 @@ namespace onebit::sim {
 
 class FeatureRows;
 
-/// Where examples were drawn. This is also the key of a model's random numbers, which are those of dropout.
+/// Where examples were drawn. The place is also the key of the random numbers that a model uses, which are those of
+/// dropout.
 struct DrawPlace {
   std::uint32_t seed = 0;
   Index step = 0;
@@ -148,7 +149,7 @@ class DataSource {
 
   /// Writes example `example` of a split to row `row` of `out`, whose buffers have their final size.
   virtual void copy(Split split, Index example, Index row, Batch& out) const = 0;
-  /// Does the same. Throws Error if the example looks up a row that its table does not have.
+  /// Calls copy, then throws Error if the example looks up a row that its table does not have.
   void fill(Split split, Index example, Index row, Batch& out) const;
   void resize(Index workers, Index batch, Batch& out) const;
 
@@ -179,7 +180,7 @@ struct DataConfig {
   std::string vocabulary = {};      ///< text: file of word pieces; if empty, tokens are bytes
   bool lowercase = false;           ///< text with word pieces: whether to convert letters to lower case first
   Index token_bytes = 0;            ///< tokens: bytes of a token (1, 2 or 4), if files have no header
-  Index features = 0;               ///< synthetic, clicks*: number of features, 0: 32 or 13; libsvm: minimum of it
+  Index features = 0;               ///< synthetic, clicks*: number of features, 0: 32 or 13; libsvm: minimum number
   ImageShape image = {};            ///< synthetic: shape of an example, if it is an image; replaces `features`
   Index classes = 10;               ///< synthetic: number of classes
   Index examples = kUsualExamples;  ///< synthetic, clicks*: number of examples; criteo: limit for training, 0: all
@@ -188,7 +189,7 @@ struct DataConfig {
   Index max_rows = 20000;  ///< clicks*: limit of a table's rows, if `rows` is kaggle; criteo: rows of every table
   double zipf = 1.05;      ///< clicks: exponent of the law of ids
   double drift = 0.0;      ///< clicks: share of the ranks that get other ids on each day
-  Index bag = 0;           ///< clicks*: draws of ids for a bag, 0: 1 or 10; clicks-random: its maximum
+  Index bag = 0;           ///< clicks*: draws of ids for a bag, 0: 1 or 10; clicks-random: maximum number
   bool fixed_bag = false;  ///< clicks-random: whether every bag has `bag` draws
 
   friend bool operator==(const DataConfig&, const DataConfig&) = default;
@@ -205,7 +206,7 @@ struct DataEntry {
 /// Returns the table of all sources.
 std::span<const DataEntry> data_sources();
 
-/// Returns the examples of the entry with a name; kUsualExamples for an unknown name.
+/// Returns DataEntry::examples of the entry with a name; kUsualExamples for an unknown name.
 Index usual_examples(std::string_view name);
 
 /// Reads or makes the source `config.name`. Throws ConfigError for an unknown name (naming candidates), an option out

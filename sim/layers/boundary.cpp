@@ -274,7 +274,7 @@ void Boundary::measure(const Pass& pass, Way& way, const float* input, const flo
   add(output, way.crossed);
 }
 
-/// Returns the step's sums over all workers, in their order, and starts anew. Collective.
+/// Returns the step's sums over all workers, added in the order of the workers, and resets them. Collective.
 BoundarySums::Way Boundary::measured(const device::Shard& shard, Way& way) const {
   const Range own = shard.own();
   const auto total = [&](std::vector<double>& squares) {

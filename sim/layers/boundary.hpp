@@ -32,21 +32,21 @@ struct SendingColumns {
 /// A boundary between workers. Forward, each sender sends its columns of every example to the worker that has the
 /// example; backward, the gradients return. Each (sender, receiver) pair is encoded separately.
 ///
-/// With SendingColumns::to_all, columns are what an all-reduce adds up, or if they are encoded what an all-gather hands
-/// to every worker, one block for the examples of each. A step exchanges nothing else then: every worker has all that
-/// the gradients of the layers above depend on, so the traffic that other layers and the optimizer have recorded is
-/// discarded. As gradients cost nothing then, they are dense unless backward = mask.
+/// With SendingColumns::to_all, an all-reduce adds up the columns. If they are encoded, an all-gather hands them to
+/// every worker instead, in one block for the examples of each worker. The step then exchanges nothing else: every
+/// worker has everything that the gradients of the layers above depend on, so the traffic that other layers and the
+/// optimizer have recorded is discarded. Because gradients then cost nothing, they are dense unless backward = mask.
 ///
-/// The identity in evaluations, unless the batch asks for the boundary: then all columns cross, and codecs with a
-/// memory use a new one.
+/// In evaluations, the layer is the identity unless the batch asks for the boundary. Then all columns cross, and codecs
+/// with a memory start with an empty one.
 ///
 /// With backward = mask, the gradient of an element that was not sent is 0, and only the values of the others return,
 /// as float32. The result is the exact gradient of the loss with a fixed mask (Gupta et al. 2021). Zeros are never
 /// sent by sparse codecs, so they cost nothing and have no gradient.
 class Boundary final : public Layer {
  public:
-  /// workers: number of workers of the run. Throws ConfigError for an unknown option value and for a codec that does
-  /// not fit.
+  /// workers: number of workers of the run. Throws ConfigError for an unknown option value and for a codec that cannot
+  /// be used at this boundary.
   Boundary(SendingColumns columns, Index workers, const BoundaryConfig& config);
 
   bool replayable() const override { return false; }
@@ -63,7 +63,7 @@ class Boundary final : public Layer {
     netmodel::Direction direction;
     device::Buffer<float> memory;  ///< numbers that the codec keeps for each worker, [workers][segments]
     double bytes = 0;              ///< bytes that crossed in this step
-    /// Squared norms by worker that receives, in measured passes: what should have crossed, and what did.
+    /// Squared norms by receiving worker, in measured passes: what should have crossed, and what did.
     std::vector<double> whole = {}, crossed = {};
   };
 

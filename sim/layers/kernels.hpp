@@ -53,7 +53,7 @@ void with_type(Activation activation, const Use& use) {
   }
 }
 
-/// value = activation(value + bias). Also writes the activation's slope there, if the activation keeps slopes.
+/// value = activation(value + bias). If the activation keeps slopes, also writes its slope at the same argument.
 template <class Function>
 struct BiasActivationKernel {
   Index batch;

@@ -62,7 +62,7 @@ class Layer {
                         float* input_delta) = 0;
 
   /// Whether a GPU may replay what forward and backward launched in an earlier step. Layers that do more in a pass than
-  /// launch kernels say no.
+  /// launch kernels return false.
   virtual bool replayable() const { return true; }
 
   /// Visits the state that passes leave to later steps, such as running statistics.

@@ -22,7 +22,7 @@ class Descriptor {
 
   int get() const { return value_; }
 
-  /// Reads `bytes` bytes from `place` on, or fewer if the file ends before. Returns their number; if that fails, -1
+  /// Reads `bytes` bytes from `place` on, or fewer if the file ends earlier. Returns their number; if that fails, -1
   /// with errno set.
   ssize_t read_at(void* data, std::size_t bytes, off_t place) const {
     return transfer(pread, static_cast<char*>(data), bytes, place);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
-constexpr hsize_t page_bytes = 4096;  // of memory, on all machines that we know; larger pages are multiples of it
+constexpr hsize_t page_bytes = 4096;  // of memory, on all machines that we know; larger pages are multiples of this
 
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,
 // reading a damaged file would never end; 26 attempts take 0.1 s in all.
@@ -56,7 +56,7 @@ void silence() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-/// Equal contents make equal files, whenever they are written.
+/// Leaves the times of objects out of the file, so that files with equal contents are equal, whenever they are written.
 void leave_out_times(const Id& creation, const Where& where) {
   check(H5Pset_obj_track_times(check(creation.get(), where), false), where);
 }

@@ -92,7 +92,7 @@ Result check(Result result, const Where& where) {
 
 /// How HDF5 places what it writes to a new file.
 enum class Space {
-  packed,  ///< one thing after the other
+  packed,  ///< one object directly after another
   paged    ///< nothing smaller than a page of memory crosses a page boundary: see create_file()
 };
 
@@ -139,18 +139,19 @@ Id text_type(std::size_t size);  ///< type of texts of a fixed length, UTF-8, pa
 Object create_scalar(const Object& file, std::string_view name, hid_t type);
 /// Creates a dataset with `count` elements.
 Object create_array(const Object& file, std::string_view name, hid_t type, Index count);
-/// Creates a dataset of fixed sizes, slowest first.
+/// Creates a dataset with fixed sizes of its dimensions, slowest dimension first.
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// Creates a chunked dataset with no rows yet. width < 0: one value per row, else `width` values per row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
-/// Opens a dataset of create_rows() for writing. Throws IoError if its type or width differs, or if it
-/// claims more rows than the file can hold. Only damage can cause this, and HDF5 would then convert to types and look
-/// for chunks that do not exist.
+/// Opens a dataset of create_rows() for writing. Throws IoError if its type or width differs, or if it claims more rows
+/// than the file can hold. Only damage can cause this. Without the check, HDF5 would convert values to a wrong type or
+/// look for chunks that do not exist.
 Object open_rows(const Object& file, std::string_view name, hid_t type, Index width);
 /// Opens a dataset. Throws IoError, including if its values are stored in other files.
 Object open_dataset(const Object& file, std::string_view name);
 
-/// Sizes of a dataset, slowest first; empty for a scalar. Throws IoError, including if they are too large for any file.
+/// Sizes of a dataset's dimensions, slowest dimension first; empty for a scalar. Throws IoError, including if they are
+/// too large for any file.
 std::vector<hsize_t> extents(const Object& dataset);
 /// Number of elements at one index of the first dimension; 1 for a scalar.
 Index elements_of_row(const Object& dataset);
@@ -183,7 +184,7 @@ bool is_plain(hid_t type);
 /// `memory_type` and fill `target` exactly. Numbers convert to numbers (enumerations count as numbers), other values
 /// only within their class. Values of variable length are read as pointers, so only in the file's own type.
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where);
-/// Throws IoError if the dataset's file is too small to hold that many bytes, however well it is compressed. To be
+/// Throws IoError if the dataset's file is too small to hold that many bytes, however well it is compressed. Must be
 /// called before a size from a file decides how much memory is allocated.
 void check_plausible(const Object& dataset, double bytes);
 

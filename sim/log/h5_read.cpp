@@ -10,12 +10,12 @@
 namespace onebit::sim::h5 {
 namespace {
 
-constexpr double most_elements = 0x1p62;                         // of a dataset, so that they fit into an Index
-constexpr double most_elements_of_row = 0x1p50;                  // so that their bytes fit, too
+constexpr double most_elements = 0x1p62;                         // of a dataset; their number must fit into an Index
+constexpr double most_elements_of_row = 0x1p50;                  // so that their number of bytes fits, too
 constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // bytes; a larger attribute is damaged
 constexpr std::size_t most_numbers = 1024;                       // largest number of values in an attribute
 
-// Deflate shrinks at most 1032-fold, so more values than this per byte of the file cannot be real.
+// Deflate shrinks data at most 1032-fold, so more bytes than this per byte of the file cannot be real.
 constexpr double max_inflation = 1100;
 
 bool is_number(H5T_class_t kind) {
@@ -159,7 +159,7 @@ void require_stored(const Object& dataset, Index rows) {
   if (chunk.empty() || elements_of_row(dataset) == 0) return;
   hsize_t whole = 1, stored = 0;
   for (std::size_t i = 0; i < size.size(); ++i) whole *= (size[i] + chunk[i] - 1) / chunk[i];
-  const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);  // this HDF5 refuses H5S_ALL
+  const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);  // HDF5 1.10 refuses H5S_ALL here
   check(H5Dget_num_chunks(dataset.id.get(), space.get(), &stored), dataset.where);
   if (stored >= whole) return;
   // HDF5 takes long to look for one of many chunks, so this comes second.

@@ -9,7 +9,7 @@
 
 namespace onebit::sim {
 
-/// Identifies a file and its contents: they have changed if one of these has.
+/// Identifies a file and its contents: if any member has changed, so has the file.
 struct FileState {
   dev_t device = 0;
   ino_t inode = 0;

@@ -46,7 +46,7 @@ void restore_length(int fd, const std::string& path) {
   }
 }
 
-/// Whether there is a file that may be replaced. Throws ConfigError if there is one that may not.
+/// Whether the file exists and may be replaced. Throws ConfigError if it exists and must not be replaced.
 bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
   std::error_code error;  // ignored: if this fails, creating the file fails too
   if (!fs::exists(files::output_place(path), error)) return false;
@@ -118,7 +118,7 @@ void synchronize_file(const h5::Object& file) {
 }
 
 h5::Object open_output(const std::string& path) {
-  require_readable(path, true, "log");  // before the lock, which the check would meet
+  require_readable(path, true, "log");  // before the file is locked: the check could not open it then
   const Descriptor own(path, O_RDWR);
   if (own.get() < 0) throw ConfigError("cannot continue log: " + std::string(std::strerror(errno)), path);
   const auto refuse = [&] {

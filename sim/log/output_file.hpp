@@ -17,8 +17,8 @@ void check_replaceable(const std::string& path, bool overwrite);
 /// Returns the temporary name PATH.part, under which a log or another HDF5 output is written.
 std::string part_of(const std::string& path);
 
-/// Creates a file that has a temporary name. An existing one, which a killed program has left, is removed first, unless
-/// a program has it open; so is a link, which is never followed. Throws ConfigError.
+/// Creates a file under a temporary name. First removes a file of that name that a killed program has left, unless a
+/// program has it open, or a link of that name; links are never followed. Throws ConfigError.
 h5::Object create_part(const std::string& path, h5::Space space = h5::Space::packed);
 
 /// Creates the file of a log as PATH.part, so that nobody sees it before its header is complete. Throws ConfigError if
@@ -28,8 +28,8 @@ h5::Object create_unnamed(const std::string& path, bool overwrite);
 /// Throws ConfigError, and IoError if PATH.part is no longer that file.
 void give_name(const h5::Object& file, bool overwrite);
 
-/// Calls replace() while no other program can begin to use the file; it returns 0, or -1 with errno set. Throws
-/// ConfigError if that fails or a program has the file open.
+/// Calls replace() while no other program can begin to use the file. replace() returns 0, or -1 with errno set. Throws
+/// ConfigError if it fails or if a program has the file open.
 void replace_unused(const std::string& path, const std::function<int()>& replace);
 
 /// Waits until the open file is on the disk. Throws IoError.

@@ -13,7 +13,8 @@
 namespace onebit::sim {
 namespace {
 
-/// Runs one step and passes over its error. HDF5 reports a lack of memory like any other failure, so errno tells.
+/// Runs one step and ignores its error, except a lack of memory. HDF5 reports that like any other failure; only errno
+/// tells it apart.
 template <class Step>
 void attempt(const Step& step) {
   errno = 0;
@@ -80,7 +81,7 @@ class Walk {
     attempt([&] { read(dataset, type.get(), chunk_of(dataset)); });
   }
 
-  /// Returns the sizes of a dataset's chunks; those of the whole if it has none.
+  /// Returns the sizes of a dataset's chunks; those of the whole dataset if it has no chunks.
   static std::vector<hsize_t> chunk_of(const h5::Object& dataset) {
     std::vector<hsize_t> sizes = h5::extents(dataset);
     const h5::Id creation(h5::check(H5Dget_create_plist(dataset.id.get()), dataset.where), H5Pclose);

@@ -93,7 +93,7 @@ class RowTable {
     pending_.push_back(std::move(row));
   }
 
-  /// Whether enough rows have collected in memory to write them.
+  /// Whether enough rows have accumulated in memory to be worth writing.
   bool full() const {
     const auto rows = static_cast<Index>(pending_.size());
     return rows >= max_rows || rows * width_ >= max_values;

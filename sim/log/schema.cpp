@@ -100,23 +100,21 @@ constexpr Column table[] = {
                  "norm(y - C(mean)) / norm(y), the relative distance of a worker's vector from what all workers "
                  "decode, averaged over workers, at the steps of /workers; only for codecs whose payloads are summed "
                  "before decoding")),
-    since(
-        3,
-        row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
-            "of all elements, the share that the workers' sparse codec sent and that is not 0, averaged over workers, "
-            "at the steps of /workers; NaN for other codecs")),
+    since(3,
+          row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
+              "elements that the workers' sparse codec sent and that are not 0, as a share of all elements, averaged "
+              "over workers, at the steps of /workers; NaN for other codecs")),
     since(4, row("steps", "boundary_sent_share", &StepRow::boundary_sent_share, "1",
-                 "of the activations that have to cross, the share that boundary.codec sends and that is not 0, at the "
-                 "steps of /workers; NaN for codecs that are not sparse")),
-    since(4,
-          row("steps", "boundary_forward_kept", &StepRow::boundary_forward_kept, "1",
-              "squared l2 norm of the activations that arrived through boundary.codec, divided by that of those that "
-              "were to cross, at the steps of /workers")),
+                 "activations that boundary.codec sends and that are not 0, as a share of the activations that have to "
+                 "cross, at the steps of /workers; NaN for codecs that are not sparse")),
+    since(4, row("steps", "boundary_forward_kept", &StepRow::boundary_forward_kept, "1",
+                 "squared l2 norm of the activations that arrived through boundary.codec, divided by that of the "
+                 "activations that were to cross, at the steps of /workers")),
     since(4, row("steps", "boundary_backward_kept", &StepRow::boundary_backward_kept, "1",
                  "like boundary_forward_kept, for the gradients that return; NaN where none return")),
     since(4, row("steps", "boundary_gradient_cosine", &StepRow::boundary_gradient_cosine, "1",
-                 "cosine of the angle between the mean gradients of the step with and without boundary.codec, those of "
-                 "tables included, at the steps of /workers")),
+                 "cosine of the angle between the mean gradients of the step with and without boundary.codec, "
+                 "including the gradients of tables, at the steps of /workers")),
     row("steps", "sign_density", &StepRow::sign_density, "1",
         "share of positive elements in the momentum; only in the compression stage"),
     row("steps", "masked", &StepRow::masked, "1", "coordinates that are not updated because their variance is 0"),

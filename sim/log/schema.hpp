@@ -23,8 +23,8 @@ inline constexpr Index log_format_version = 1;
 
 /// Generation of the newest columns. Generation 1 added variance_ratio_corrected; generation 2 added the denominators
 /// of tensors and worker_mean_distance; generation 3 added the AUC, the evaluations through boundaries, and
-/// worker_sent_share; generation 4 added what a boundary's codec sends and keeps, and what it does to
-/// gradients.
+/// worker_sent_share; generation 4 added the columns about a boundary's codec: what it sends, what it keeps and how it
+/// changes gradients.
 inline constexpr Index columns_now = 4;
 
 /// Value of a floating-point column that does not apply to the run.
@@ -37,7 +37,7 @@ struct LogHeader {
   Index workers = 1;
   std::vector<compress::Tensor> tensors;
   std::optional<Constants> constants = {};                  ///< known constants of the training loss
-  std::vector<std::pair<std::string, std::string>> config;  ///< values of the options; the reader sorts by option
+  std::vector<std::pair<std::string, std::string>> config;  ///< values of the options; the reader sorts them by option
   std::string variance_norm = "l1";                         ///< norm that variance_ratio compares
   Index variance_lag = 0;                                   ///< steps between the variances in variance_ratio
   bool per_worker = true;                                   ///< whether the log has /workers

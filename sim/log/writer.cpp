@@ -177,7 +177,7 @@ struct LogWriter::File {
       throw ConfigError("cannot continue log: another program has written to it", object.where.file,
                         "run the command again");
     }
-    // The counts come first, as everywhere: a column must not lose rows that a count in the file still includes.
+    // The counts are lowered first: a column must not lose rows that a count in the file still includes.
     tables->commit(keep);
     h5::flush(object);
     tables->cut();

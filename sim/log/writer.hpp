@@ -9,8 +9,8 @@
 
 namespace onebit::sim {
 
-/// Writes a log. Rows are kept in memory and written by flush(), or when many have collected. A flush writes the rows,
-/// waits until they are in the file, and only then raises the counts of committed rows. Committed rows therefore
+/// Writes a log. Rows are kept in memory and written by flush(), or when many have accumulated. A flush writes the
+/// rows, waits until they are in the file, and only then raises the counts of committed rows. Committed rows therefore
 /// survive a kill and a full disk, and can be read at any time. Not thread-safe.
 ///
 /// A failed write throws IoError ("cannot write log: No space left on device (run.h5: /)"). The log then accepts

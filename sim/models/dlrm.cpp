@@ -18,8 +18,8 @@ namespace {
 
 using Layers = std::vector<std::unique_ptr<Layer>>;
 
-/// Adds dense layers with a ReLU after each but, if `ends` is set, the last. Weights are from N(0, 2/(inputs +
-/// outputs)), biases from N(0, 1/outputs).
+/// Adds dense layers with a ReLU after each of them, except after the last one if `ends` is set. Weights are from N(0,
+/// 2/(inputs + outputs)), biases from N(0, 1/outputs).
 void add_layers(const std::string& name, const std::vector<Index>& widths, bool ends, Parameters& parameters,
                 Layers& layers) {
   for (std::size_t l = 1; l < widths.size(); ++l) {

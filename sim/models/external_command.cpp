@@ -45,8 +45,8 @@ Pipe make_socket(const std::string& command) {
   return {PipeEnd(ends[0]), PipeEnd(ends[1])};
 }
 
-/// Returns the name of a variable that no other process has in its environment. Programs that are started by a worker
-/// program, and start worker programs themselves, have several.
+/// Returns the name of a variable that no other process has in its environment. A program that is started by a worker
+/// program and itself starts worker programs has several such variables.
 std::string random_mark() {
   std::random_device random;
   std::string name = "ONEBIT_WORKER_";
@@ -56,8 +56,8 @@ std::string random_mark() {
 
 /// Returns the script of the guard. Its first line of input is the number of the process group; a second line, or the
 /// end of input, tells it to kill the tree. Processes that start others, or that are just about to become another
-/// program, can be missing in a list of the system's processes, so they are listed until two lists in a row have none.
-/// The number of lists has a limit, because a process can be stuck in the kernel.
+/// program, can be missing from a list of the system's processes, so lists are made until two in a row are empty. The
+/// number of lists has a limit, because a process can be stuck in the kernel.
 std::string guard_script(const std::string& mark) {
   return "trap '' HUP INT TERM; read group; read end; [ -z \"$group\" ] || kill -KILL -$group; "
          "lists=0 empty=0; while [ $empty -lt 2 ] && [ $lists -lt 100 ]; do "
@@ -159,7 +159,7 @@ bool ExternalCommand::has_ended() const {
 void ExternalCommand::end() {
   if (guard_ == 0) return;
   if (shell_ > 0) kill(-shell_, SIGKILL);  // even if someone has killed the guard
-  tell(life_, "\n");                       // two lines, in case there was no shell
+  tell(life_, "\n");                       // two lines: without a shell, the guard still waits for its number
   life_.close();
   int ignored = 0;
   wait_for(std::exchange(guard_, 0), ignored);

@@ -25,7 +25,7 @@ constexpr std::size_t kLongestLine = 1 << 20;
 constexpr std::size_t kLongestAnswer = 16 << 20;
 constexpr std::size_t kKeptErrors = 4096;
 constexpr double kGrace = 2;  ///< seconds that a command has to end by itself, or to answer after a stop request
-constexpr int kLookAroundEvery = 50;  ///< milliseconds between two looks at the time and at stop requests
+constexpr int kLookAroundEvery = 50;  ///< milliseconds between two checks of the time and of stop requests
 
 std::atomic<bool (*)()> stop_requested = nullptr;
 
@@ -80,7 +80,7 @@ ExternalProcess::~ExternalProcess() {
   ended(kGrace);
 }
 
-/// Returns whether the command ends within so many seconds. Meanwhile reads its output, so that it does not block on
+/// Returns whether the command ends within `seconds` seconds. Meanwhile reads its output, so that it does not block on
 /// it.
 bool ExternalProcess::ended(double seconds) {
   const Time limit = Clock::now() + duration_of(seconds);
@@ -158,7 +158,7 @@ void ExternalProcess::read_errors() {
   if (stderr_.size() > kKeptErrors) stderr_.erase(0, stderr_.size() - kKeptErrors);
 }
 
-/// Throws if the time of the answer is over, or what a stop request leaves of it.
+/// Throws if the time for the answer is over, or the time that remains for it after a stop request.
 void ExternalProcess::refuse_late() {
   const Time now = Clock::now();
   const Clock::duration patience = std::max(duration_of(kGrace), 2 * slowest_);
@@ -169,7 +169,7 @@ void ExternalProcess::refuse_late() {
                     "model.command " + shown(command_text_));
   }
   if (now <= start_ + duration_of(seconds_)) return;
-  fail("the worker program gives " + std::string(answered_ > 0 ? "only a part of its" : "no") + " answer within " +
+  fail("the worker program gave " + std::string(answered_ > 0 ? "only a part of its" : "no") + " answer within " +
            shortest(seconds_) + " seconds",
        "give it more time with --model.timeout, or find out where it hangs");
 }

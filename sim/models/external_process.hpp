@@ -30,10 +30,10 @@ class ExternalProcess {
   /// the line is lost and the next receive() reports it. Throws what receive() throws.
   void send(const std::string& line, double seconds);
 
-  /// Returns the next line of the answer, without its end. Throws WorkerError if the command ended, with its exit
-  /// status and the last line of its standard error, if the time limit has expired, or if the answer is longer than
-  /// 16 MiB; throws StopError if a stop was requested and the answer did not arrive within the grace period. The
-  /// command is then killed at once.
+  /// Returns the next line of the answer, without its end. Throws WorkerError if the command has ended (the message has
+  /// its exit status and the last line of its standard error), if the time limit has expired, or if the answer is
+  /// longer than 16 MiB. Throws StopError if a stop was requested and the answer did not arrive within the grace
+  /// period. The command is then killed at once.
   std::string receive();
 
  private:
@@ -50,7 +50,7 @@ class ExternalProcess {
 
   std::string command_text_;
   ExternalCommand command_;
-  double seconds_ = 0;                             ///< time of the answer
+  double seconds_ = 0;                             ///< seconds that the answer may take
   Time start_;                                     ///< when the answer's time began
   std::chrono::steady_clock::duration slowest_{};  ///< longest time of an answer so far
   std::optional<Time> stop_;                       ///< when a stop request ends the wait for the answer

@@ -84,20 +84,20 @@ struct TouchedRows {
   Index width = 0;  ///< numbers in a row
   Index state = 0;  ///< numbers that the tables' optimizer keeps for a row
 
-  /// Bytes that a step must move at least: each row is read to pool it, its gradient is written and read, and the row
-  /// and its state are read and written.
+  /// Minimum number of bytes that a step moves: each row is read to pool it, its gradient is written and read, and the
+  /// row and its state are read and written.
   double bytes() const { return 4.0 * static_cast<double>(count * (5 * width + 2 * state)); }
   /// The part of these that the update takes, without pooling.
   double update_bytes() const { return bytes() - 4.0 * static_cast<double>(count * width); }
 };
 
-/// A step that ends.
+/// What the end of a step needs and records.
 struct StepEnd {
   const device::Shard& shard;
   double lr = 0;               ///< learning rate of the step
   double schedule_factor = 1;  ///< factor of the schedule, which `lr` includes
   netmodel::TrafficList& traffic;
-  BoundarySums* measured = nullptr;  ///< where to add what was measured at boundaries, if it was
+  BoundarySums* measured = nullptr;  ///< where to add what was measured at boundaries; null if nothing was
 };
 
 class Model {
@@ -111,9 +111,9 @@ class Model {
   /// Tensors that workers own instead of sharing them, such as embedding tables. They are not among tensors(), and no
   /// optimizer sees them.
   virtual std::vector<compress::Tensor> owned_tensors() const { return {}; }
-  /// Their elements, one tensor after another; null if there are none.
+  /// Elements of the owned tensors, one tensor after another; null if there are none.
   virtual device::Buffer<float>* owned_weights() { return nullptr; }
-  /// Rows of them that the last step has changed; 0: none, or there are no such tensors.
+  /// Rows of the owned tensors that the last step has changed; 0: none, or there are no such tensors.
   virtual TouchedRows touched_rows() const { return {}; }
   /// tensors(), then owned_tensors().
   std::vector<compress::Tensor> all_tensors() const;
@@ -133,12 +133,12 @@ class Model {
   /// Evaluates a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
 
-  /// Visits the state, besides the weights, that steps leave to later steps, such as running statistics and the
+  /// Visits the state, apart from the weights, that steps leave to later steps, such as running statistics and the
   /// parameters that single workers own.
   virtual void visit_state(device::StateVisitor&) {}
 
   /// Ends a step, after the optimizer has updated the weights: updates the parameters that single workers own, and
-  /// records what the workers exchanged besides gradients. Collective.
+  /// records what the workers exchanged in addition to gradients. Collective.
   virtual void end_step(const StepEnd&) {}
 
   /// Returns the constants of the mean loss over all workers and the training split, for problems that the theory

@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// Everything that the launches of a forward or a backward pass depend on, besides the model's own memory.
+/// Everything that the launches of a forward or a backward pass depend on, apart from the model's own memory.
 struct HalfPass {
   bool backward = false;
   Weights weights;

@@ -99,7 +99,7 @@ class Builder {
   }
 
   /// Standard deviation of the initial weights of projections back to the residual stream. In GPT-2's decoders it is
-  /// 1 / sqrt(number of branches) of the others'.
+  /// that of the other weights, divided by sqrt(number of branches).
   double residual_deviation() const {
     return causal_ ? kDeviation / std::sqrt(2.0 * static_cast<double>(config_.depth)) : kDeviation;
   }

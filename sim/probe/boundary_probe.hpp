@@ -13,9 +13,10 @@ class BoundaryProbe {
   /// group: workers whose gradients are held at the same time.
   BoundaryProbe(const device::Shard& shard, Index parameters, Index group);
 
-  /// Runs the pass again without the codec, for a batch whose gradients `rows` has got.
+  /// Runs the pass again without the codec, for a batch whose gradients are already in `rows`.
   void pass(Model& model, const Weights& weights, Batch& batch, const GradientRows& rows);
-  /// Takes the group's gradients, of which `coded` are those with the codec.
+  /// Takes the group's gradients: `coded`, which are those with the codec, and those that pass() has computed without
+  /// it.
   void absorb(Range group, const float* coded);
   /// Adds the products of the mean gradients. Collective.
   void add(BoundarySums::Agreement& agreement);

@@ -37,7 +37,8 @@ class MeasuredDevices {
 /// not due, are NaN.
 StepRow measure_step(const MeasuredDevices& devices, const StepOutcome& outcome);
 
-/// Fills in the columns of /steps that depend on every worker's errors; only at steps that also have a row of /workers.
+/// Fills in the columns of /steps that depend on every worker's errors. Called only at steps that also have a row of
+/// /workers.
 void measure_errors(const MeasuredDevices& devices, const WorkerRow& workers, StepRow& row);
 
 /// Returns the row of /workers: losses and error norms. Reads every worker's errors.
@@ -46,7 +47,7 @@ WorkerRow measure_workers(const MeasuredDevices& devices, const StepOutcome& out
 /// Returns the row of /tensors: norms per tensor, and what the optimizer reports for each. Not collective: the root may
 /// call it alone.
 TensorRow measure_tensors(const VirtualCluster& cluster, Index step);
-/// The same for the device with worker 0. probed: whether the run keeps a shadow variance.
+/// Returns the row of /tensors, measured on the device with worker 0. probed: whether the run keeps a shadow variance.
 TensorRow measure_tensors(const MeasuredDevice& first, Index step, bool probed);
 
 }  // namespace onebit::sim

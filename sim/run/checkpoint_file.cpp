@@ -108,7 +108,7 @@ hid_t h5_type(device::ElementType type) {
   return H5I_INVALID_HID;
 }
 
-/// Cuts pieces into pieces of at most `most` elements.
+/// Cuts pieces into smaller pieces of at most `most` elements.
 std::vector<device::Piece> cut(std::span<const device::Piece> pieces, Index most) {
   std::vector<device::Piece> parts;
   for (const device::Piece& piece : pieces) {
@@ -129,7 +129,7 @@ void for_each_part(std::span<const device::Piece> pieces, device::ElementType ty
   }
 }
 
-/// Number of doubles that hold so many bytes.
+/// Returns the number of doubles that hold `bytes` bytes.
 std::size_t words(Index bytes) {
   return static_cast<std::size_t>(ceil_div(bytes, Index{sizeof(double)}));
 }

@@ -24,7 +24,7 @@ void check_not_negative(const std::string& option, double value) {
   }
 }
 
-/// Refuses what covers only the weights that all workers share, for models of which workers own a part.
+/// Refuses options that cover only the weights that all workers share, if workers own a part of the model.
 void refuse_owned(const RunConfig& config) {
   const ModelConfig& model = config.model;
   if (model_entry(model.name).input != Input::bags) return;
@@ -38,7 +38,7 @@ void refuse_owned(const RunConfig& config) {
   }
 }
 
-/// Returns the learning rate of the tables if it is not given; 0: that of the run.
+/// Returns the learning rate that the tables have if none is given; 0 stands for the rate of the run.
 double table_rate(const RunConfig& config) {
   const std::string parent(optim::parent_of(config.optimizer.name));
   const std::string& dense = parent.empty() ? config.optimizer.name : parent;
@@ -46,7 +46,7 @@ double table_rate(const RunConfig& config) {
   return config.model.tables.optimizer == "adagrad" ? kAdagradRate : kTableRate;
 }
 
-/// Refuses what changes the exchange of gradients, for models whose workers exchange none.
+/// Refuses options that change the exchange of gradients, if the model's workers exchange none.
 void refuse_exchanges(const RunConfig& config) {
   if (!model_entry(config.model.name).whole_batch) return;
   const std::string model = ", model " + config.model.name;

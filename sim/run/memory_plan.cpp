@@ -38,7 +38,7 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
   return run;
 }
 
-/// Does everything that a run does at least once, so that all its allocations are counted.
+/// Does, at least once, everything that a run does, so that all its allocations are counted.
 void take_steps(VirtualCluster& cluster, const RunConfig& config) {
   const LogConfig& log = config.log;
   const bool evaluates = cluster.data().size(config.eval.split) > 0;
@@ -118,7 +118,7 @@ Rows device_rows(Replica& replica, bool renews) {
   const Index payloads = std::max<Index>(0, optimizer - moments - worker_errors - server_errors);
   rows.push_back({"sums and payloads", payloads});
   rows.push_back({"temporary", std::max<Index>(0, memory.use().peak - total_of(rows))});
-  if (renews) rows.push_back({"exchange made anew", worker_errors + server_errors + payloads});
+  if (renews) rows.push_back({"second exchange", worker_errors + server_errors + payloads});
   return rows;
 }
 

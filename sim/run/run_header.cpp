@@ -31,7 +31,8 @@ std::string host_name() {
   return text;
 }
 
-/// Describes the data that were read. Shortened if they were very many files; the data hash covers all of them.
+/// Describes the data that were read. The text is shortened if there were very many files; the data hash covers all of
+/// them.
 std::string read_text(const std::vector<std::string>& provenance) {
   constexpr std::size_t shown = 100;
   const std::span<const std::string> lines(provenance);

@@ -1,13 +1,16 @@
 #pragma once
 // Gradient traces: recorded gradients, which any framework can write, and the parameters that a replay computes.
-// Layout: gradients float32 [steps, workers, parameters], x0 float32 [parameters], tensor_sizes int64 [tensors];
-// optionally tensor_shapes int64 [tensors, 2], rows and columns of each (0 columns: a vector), losses float64 [steps,
-// workers], the workers' training losses, and a group per reference case, with hyper-parameters as attributes, params
-// [steps, parameters] (worker 0) and, if workers differ, params_all_workers [workers, steps, parameters]. A case may
-// have its own gradients, with losses, and its own x0, and the random numbers that were drawn in it.
+//
+// A trace holds gradients float32 [steps, workers, parameters], x0 float32 [parameters] and tensor_sizes int64
+// [tensors]. Optional are
+//   - tensor_shapes int64 [tensors, 2]: rows and columns of each tensor (0 columns: a vector)
+//   - losses float64 [steps, workers]: the workers' training losses
+//   - a group for each reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and,
+//     if workers differ, params_all_workers [workers, steps, parameters]. A case may also have its own gradients (with
+//     losses), its own x0, and the random numbers that were drawn in it.
 //
 // A compact trace holds norms instead of gradients: gradient_squares float64 [steps, tensors], the squared l2 norm of
-// each tensor's mean gradient over the workers, and tensor_sizes; optionally losses and, also [steps, tensors],
+// each tensor's mean gradient over the workers, and tensor_sizes. Optional are losses and, also [steps, tensors],
 // gradient_l1 (l1 norms of the same gradients) and sign_changes (share of their elements whose sign is not that of the
 // step before; NaN in the first step). The l1 norm of a variance follows from these squares alone.
 

@@ -76,7 +76,7 @@ class Run {
     if (rows.step) {
       StepRow& row = *rows.step;
       if (outcome.probe && outcome.report.phase == optim::Phase::compression) row.lr_drift = outcome.probe->rate_drift;
-      // Times cover the steps since the previous row, so that their sums hold for any cadence.
+      // Times cover the steps since the previous row, so that their sums do not depend on the cadence.
       take_wall_time();
       row.wall_seconds = state_.wall_seconds;
       row.compute_seconds = state_.compute_seconds;

@@ -23,13 +23,13 @@ inline constexpr Index kWeightsAtOnce = Index{1} << 20;
 /// Checks the file as read_weights does, without reading the weights.
 void check_weights(const std::string& path, std::span<const compress::Tensor> tensors);
 
-/// Throws ConfigError if write_weights cannot or must not write `path`: its folder does not exist or is not writable,
-/// `path` exists and must not be replaced, path + ".part", which is written first, exists, or one of these is the log.
-/// log: empty if there is none.
+/// Throws ConfigError if write_weights cannot or must not write `path`: if its folder does not exist or is not
+/// writable, if `path` exists and must not be replaced, if path + ".part" (which is written first) exists, or if one of
+/// these two files is the log. log: empty if there is none.
 void check_weights_output(const std::string& path, const std::string& log, bool overwrite);
 
 /// Writes or replaces the file, either completely or not at all. owned: the weights of the last tensors, if `weights`
-/// has only those of the tensors before. Throws IoError, ConfigError.
+/// has only those of the tensors before them. Throws IoError, ConfigError.
 void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights,
                    const device::Buffer<float>* owned = nullptr);
 

@@ -14,7 +14,7 @@ namespace onebit::sim {
 /// Features, bags and labels of config.examples examples, to be filled in.
 class ClickRows {
  public:
-  /// Throws ConfigError for a number out of range, if everything takes too much memory, and if paths are given.
+  /// Throws ConfigError if a number is out of range, if the examples take too much memory, or if paths are given.
   /// row_bytes: what the generator keeps for each row of a table.
   ClickRows(const std::string& name, const DataConfig& config, Index slots, Index row_bytes);
 

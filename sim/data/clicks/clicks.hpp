@@ -13,20 +13,21 @@ inline constexpr Index click_days = 7;
 /// Makes `config.examples` clicks and non-clicks: features and ids of ClickDraws, with labels drawn by ClickTeacher
 /// (label 1: a click). They are the same for every seed. The examples are in order of time, in click_days days of equal
 /// length, and the last share config.holdout of them is held out. With config.drift > 0 the popular ids change from day
-/// to day, and what is held out therefore has other popular ids than the training examples had on average. Examples are
-/// drawn with replacement from all days, so drift does not change the training distribution over time; with the split
-/// "size:0" each worker has the examples of its own days.
+/// to day, so the popular ids of the held-out examples differ from those that the training examples have on average.
+/// Examples are drawn with replacement from all days, so drift does not change the training distribution over time;
+/// with the split "size:0" each worker has the examples of its own days.
 ///
-/// The quality that the teacher itself has on the held-out examples (if there are none, on the training examples) is
-/// facts.ceiling. The hash covers features, ids and labels, so it may differ between C libraries whose exp, log or pow
-/// differ. Throws ConfigError for a number out of range, examples or tables that are too large, and if paths are given.
+/// facts.ceiling describes the quality that the teacher itself has on the held-out examples (if there are none, on the
+/// training examples). The hash covers features, ids and labels, so it may differ between C libraries whose exp, log or
+/// pow differ. Throws ConfigError for a number out of range, examples or tables that are too large, and if paths are
+/// given.
 std::unique_ptr<DataSource> make_clicks(const DataConfig& config);
 
-/// Makes `config.examples` examples like the random mode of DLRM's reference implementation: features uniform on
-/// [0, 1); a bag has n = config.bag draws round(u (rows - 1)), u uniform, or round(max(1, u min(rows, n))) unless
-/// config.fixed_bag, without repeated ids and in ascending order; labels 0 and 1 with probability 1/2, regardless of
-/// everything else. Nothing can be learned, so these data are for measurements of speed. Throws what make_clicks
-/// throws.
+/// Makes `config.examples` examples like those of the random mode of DLRM's reference implementation: features are
+/// uniform on [0, 1). A bag has n = config.bag draws round(u (rows - 1)) with uniform u or, unless config.fixed_bag,
+/// round(max(1, u min(rows, n))) such draws; its ids are in ascending order without repetition. Labels are 0 and 1 with
+/// probability 1/2, regardless of everything else. Nothing can be learned, so these data are for measurements of speed.
+/// Throws what make_clicks throws.
 std::unique_ptr<DataSource> make_random_clicks(const DataConfig& config);
 
 }  // namespace onebit::sim

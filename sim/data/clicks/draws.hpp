@@ -1,5 +1,5 @@
 #pragma once
-// What an example of planted click data shows: dense features and bags of ids.
+// What an example of planted click data consists of: dense features and bags of ids.
 
 #include <cstdint>
 #include <span>

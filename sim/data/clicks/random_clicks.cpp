@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index usual_bag = 10;
 
-/// Uniform on [0, 1). use: what for.
+/// Returns a uniform number in [0, 1). use: what the number is for.
 double random(Index use, Index element) {
   return device::philox(click_key, {stream_random, use, element})[0] * 0x1p-32;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Which random numbers the generators of clicks use for what.
+// Streams of random numbers, one for each purpose of the generators of clicks.
 
 #include "device/math/philox.hpp"
 

@@ -8,10 +8,10 @@
 
 namespace onebit::sim {
 
-/// Features of an example of click data, unless the user chooses another number: as many as Criteo's data have.
+/// Number of features of an example of click data, unless the user chooses another: as many as Criteo's data have.
 inline constexpr Index click_features = 13;
 
-/// Tables of click data, unless the user chooses another number: as many as Criteo's data have.
+/// Number of tables of click data, unless the user chooses another: as many as Criteo's data have.
 inline constexpr Index click_tables = 26;
 
 /// Returns the tables that config.rows and config.tables describe, each with `slots` slots. config.rows is

@@ -32,7 +32,8 @@ Index ZipfRanks::draw(device::RandomKey key, device::RandomCounter counter) cons
   const auto place = std::min(static_cast<std::size_t>(share * static_cast<double>(sums_.size())), sums_.size() - 1);
   const auto first = sums_.begin(), last = sums_.end() - 1;
   auto found = std::upper_bound(first + guide_[place], first + guide_[place + 1], point);
-  while (found != first && *std::prev(found) > point) --found;  // points next to those of the guide may be rounded
+  // Rounding may put `point` on the other side of a point of the guide.
+  while (found != first && *std::prev(found) > point) --found;
   while (found != last && *found <= point) ++found;
   return static_cast<Index>(found - first);
 }

@@ -52,7 +52,7 @@ struct DenseExamples {
   std::vector<std::int32_t> bags = {};  ///< bags [examples x facts.context] of rows of facts.tables, if there are any
   Index test = 0;                       ///< number of examples at the end that are held out; 0: as config.holdout says
   bool standardise = true;              ///< whether to standardise if config.standardise is automatic
-  bool in_order = false;                ///< whether to keep the order of the examples instead of a permutation
+  bool in_order = false;                ///< whether to keep the order of the examples instead of permuting them
 };
 
 /// Makes a source. First orders the examples by fixed_permutation, unless they keep their order; the last share

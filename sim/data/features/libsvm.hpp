@@ -31,8 +31,8 @@ struct LibsvmExamples {
   Index features = 0;          ///< largest index
 };
 
-/// Adds the examples of a file, which is fed in pieces of any size; of its text only the word at the end of the last
-/// piece is kept. Throws ConfigError naming file, offset, line and reason.
+/// Adds the examples of a file, which is fed in pieces of any size. Of the file's text, it keeps only the word at the
+/// end of the last piece. Throws ConfigError naming file, offset, line and reason.
 class LibsvmParser {
  public:
   LibsvmParser(std::string name, LibsvmExamples& examples);

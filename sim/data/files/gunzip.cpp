@@ -79,7 +79,7 @@ void check_limit(const Bytes& packed, Index count, Index limit) {
   packed.refuse("the unpacked data exceed the limit of " + std::to_string(limit) + " bytes", limit);
 }
 
-/// Returns the number of bytes that a file unpacks to; if that is more than `enough`, any larger number.
+/// Returns the number of bytes that a file unpacks to; if that is more than `enough`, any number above `enough`.
 Index unpacked_size(const Bytes& packed, Index limit, Index enough) {
   Index count = 0;
   inflate_while(packed, [&](std::span<const std::uint8_t> piece) {

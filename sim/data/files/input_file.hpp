@@ -19,8 +19,7 @@ class InputFile {
   Index size() const { return file_.size(); }
   bool packed() const;
 
-  /// Whether the first 8 KiB of the file contain a NUL; of a packed file, what they unpack to. Throws ConfigError if a
-  /// packed file is damaged there.
+  /// Whether the contents that opening() returns have a NUL. Throws ConfigError if a packed file is damaged there.
   bool binary() const;
 
   /// Returns the contents of the file, unpacked if its first bytes are those of gzip. A plain file is mapped read-only

@@ -13,7 +13,7 @@ namespace onebit::sim {
 /// Reads each file once, even if it is given under several names. provenance() says how every file was used.
 class TextReader {
  public:
-  /// Takes a text. ends: whether it is the last of its file.
+  /// Takes a file or a piece of one. ends: whether this is the end of the file.
   using Take = std::function<void(const Bytes& text, bool ends)>;
 
   /// in_pieces: reads files in small pieces, each valid only until `take` returns; if false, passes each file whole,

@@ -49,8 +49,8 @@ struct MaxPoolKernel {
   }
 };
 
-/// Passes the gradient to the first of a window's largest pixels. All other pixels get zeros, also those in no window.
-/// An item is a row of pixels of an image.
+/// Passes the gradient to the first of a window's largest pixels. All other pixels get zeros, including those in no
+/// window. An item is a row of pixels of an image.
 struct MaxPoolGradientKernel {
   PoolShape shape;
   const float* input;

@@ -32,7 +32,7 @@ EmbeddingBags::EmbeddingBags(const device::Device& device, Shape shape, const Ta
   }
   if (rows_ > kMostElements / shape_.width) {
     throw ConfigError("the tables are too large", std::to_string(rows_) + " rows of " + std::to_string(shape_.width),
-                      "cap the rows (--data.max-rows) or use a smaller --model.embedding");
+                      "cap the rows (--data.max-rows) or use a smaller --tables.width");
   }
   if (config_.optimizer != "sgd" && config_.optimizer != "adagrad") {
     throw ConfigError("unknown optimizer of the tables", "tables.optimizer " + config_.optimizer, "sgd or adagrad");

@@ -8,13 +8,13 @@
 
 namespace onebit::sim {
 
-/// output[part][table] = the sum of the bag's rows of the table (Naumov et al. 2019), or with several parts of the rows
-/// that the part holds. The input is the pass's bags, not numbers.
+/// output[part][table] = the sum of the bag's rows of the table (Naumov et al. 2019) or, with several parts, of those
+/// rows that the part holds. The input is the pass's bags, not numbers.
 ///
-/// The tables are not among the model's tensors: no gradient of theirs is averaged, and no optimizer sees them. Their
-/// owners update the rows that a step has touched when it ends, by the gradient of the mean loss over all workers. A
-/// row that is touched several times gets one update, by the sum in the order of workers and examples, so that its bits
-/// do not depend on threads, devices, groups or ranks.
+/// The tables are not among the model's tensors: their gradients are not averaged, and no optimizer sees them. When a
+/// step ends, the owners update the rows that it has touched, with the gradient of the mean loss over all workers. A
+/// row that is touched several times gets one update, with its gradients summed in the order of workers and examples,
+/// so that its bits do not depend on threads, devices, groups or ranks.
 ///
 /// Every device keeps a copy of all tables, and devices exchange the gradients of the pooled embeddings at the end of
 /// a step. What the workers would exchange is recorded elsewhere (Boundary, and the row numbers here).
@@ -38,7 +38,7 @@ class EmbeddingBags final : public Layer {
   /// The tables, one after another in weights(): table1, table2, ...
   std::vector<compress::Tensor> tensors() const;
   device::Buffer<float>& weights() { return weights_; }
-  /// Those of the last step.
+  /// Rows that the last step has touched.
   TouchedRows touched_rows() const { return {std::ssize(lists_.rows), shape_.width, squares_.size() > 0 ? 1 : 0}; }
 
   bool replayable() const override { return false; }

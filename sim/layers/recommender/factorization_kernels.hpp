@@ -11,8 +11,8 @@ ONEBIT_HOST_DEVICE constexpr Index share_with(Index count, Index parts, Index th
   return thing < larger ? thing / (each + 1) : more + (thing - larger) / each;
 }
 
-/// sums[example][part] = (sum of w, sum of v, sum of all v^2) over the part's fields, or with 0 factors the first
-/// alone.
+/// sums[example][part] = (sum of w, sum of v, sum of all v^2) over the part's fields; with 0 factors, only the first of
+/// these.
 struct FieldSumsKernel {
   Index fields, factors, parts, columns;
   const float* vectors;  ///< (w, v), [examples][fields][1 + factors]

@@ -71,7 +71,7 @@ void Interaction::end_step(const StepEnd& end) {
   embeddings_->end_step(end);
 }
 
-/// Counts the products of both passes besides those of the bottom network.
+/// Counts the products of both passes, including those of the bottom network.
 double Interaction::flops(bool reads_data) const {
   const auto f = static_cast<double>(features()), d = static_cast<double>(width());
   return bottom_->flops(reads_data) + (kind_ == Kind::dot ? 4 * f * f * d : 0);

@@ -17,7 +17,7 @@ struct StackKernel {
   }
 };
 
-/// Takes vectors apart that StackKernel has stacked.
+/// Takes apart the vectors that StackKernel has stacked.
 struct UnstackKernel {
   Index first_width, width;
   const float* vectors;

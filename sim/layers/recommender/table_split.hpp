@@ -8,9 +8,10 @@
 
 namespace onebit::sim {
 
-/// How embedding tables are divided among the workers. `table`: whole tables, contiguous, of which the first T mod N
-/// workers own one more. `row`: every worker owns a contiguous range of the rows of every table, and sends the sum of
-/// the rows that it owns. `column`: every worker owns a contiguous range of the columns of every table.
+/// How embedding tables are divided among the workers. `table`: every worker owns a contiguous range of whole tables;
+/// of T tables, the first T mod N of the N workers own one more than the others. `row`: every worker owns a contiguous
+/// range of the rows of every table, and sends the sum of the rows that it owns. `column`: every worker owns a
+/// contiguous range of the columns of every table.
 enum class TableSplit { table, row, column };
 
 /// Returns the split with a name. Throws ConfigError for an unknown name.

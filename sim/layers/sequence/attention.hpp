@@ -7,9 +7,9 @@
 namespace onebit::sim {
 
 /// Reads queries, keys and values of every position, [positions][3 width]; each has `heads` heads of width / heads
-/// numbers. Writes [positions][width]. Head h of a position is the sum over positions j of
-/// mask(softmax_j(q_h k_hj / sqrt(width / heads))) v_hj, where a causal head reads no j after its own position and mask
-/// is dropout of the probabilities.
+/// numbers. Writes [positions][width]. Head h of a position is the sum over positions j of mask(softmax_j(q_h k_hj /
+/// sqrt(width / heads))) v_hj, where mask is dropout of the probabilities. A causal head reads no j after its own
+/// position.
 class SelfAttention final : public Layer {
  public:
   struct Shape {
