@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests scripts/gpu-check.sh with programs that only say what they were asked to do. Prints what is wrong; the exit
-# status is the number of wrong things.
+# status is the number of failed checks.
 set -euo pipefail
 source=$(realpath -- "$(dirname -- "${BASH_SOURCE[0]}")/..")
 work=$(mktemp -d)

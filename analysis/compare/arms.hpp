@@ -20,9 +20,9 @@ struct Run {
   Index rows = 0;  ///< number of rows of /steps
 };
 
-/// How a run counts. finished: it reached its end, with a finite loss in its last evaluation; a replay has no
-/// evaluations. diverged: its status says
-/// so, or that loss is not finite. failed: its status says so. unfinished: stopped, killed or still running.
+/// How a run counts. finished: it reached its end, with a finite loss in its last evaluation (a replay has no
+/// evaluations). diverged: its status says so, or that loss is not finite. failed: its status says so. unfinished: it
+/// was stopped or killed, or is still running.
 enum class Outcome { finished, diverged, failed, unfinished };
 Outcome outcome_of(const Run& run);
 

@@ -62,7 +62,7 @@ void warn_of_edge(const RateGrid& grid, std::vector<std::string>& warnings) {
                      which + " that was tried; a better one may be beyond it");
 }
 
-/// Returns by what factor the nearest rates differ from the best, at most; 1 where there are none.
+/// Returns the largest factor by which the nearest rates differ from the best one; 1 where there are none.
 double gap_at_best(const RateGrid& grid) {
   if (!grid.best || std::isnan(grid.rates.back())) return 1;
   const std::size_t best = *grid.best;
@@ -75,8 +75,8 @@ void warn_of_gaps(const RateGrid& baseline, const RateGrid& other, std::vector<s
   constexpr double coarse = 5 * (1 + 1e-9);  // ratios of decimal numbers are rounded
   const double gap = std::max(gap_at_best(baseline), gap_at_best(other));
   if (!(gap > coarse)) return;
-  warnings.push_back("the learning rates next to the best ones are up to " + shortest(std::round(10 * gap) / 10) +
-                     " times away; rates between them may be better");
+  warnings.push_back("the learning rates next to the best ones differ from them by a factor of up to " +
+                     shortest(std::round(10 * gap) / 10) + "; rates between them may be better");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ References with_baseline(std::span<const Arm> arms, std::span<const RateGrid> gr
 
 /// Returns the arm that arms without a parent among the runs are compared with. These candidates are ranked: the one
 /// called "dense", as studies of freezes call the uncompressed runs; those whose optimizer has no parent at all,
-/// because it compresses nothing; the others. Of several, the first.
+/// because it compresses nothing; the others. Among arms of one rank, the first is taken.
 std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {
   const auto rank = [&](std::size_t i) {
     if (of[i]) return 3;

@@ -207,8 +207,8 @@ std::vector<double> late_falls(const Arm& arm) {
   return falls;
 }
 
-/// Warns if the loss of the arm that is behind was still falling when the runs ended, with every seed by more than that
-/// of the other.
+/// Warns if the loss of the arm with the higher loss was still falling when the runs ended, and with every seed fell by
+/// more than the other arm's loss.
 void warn_of_late_falls(const Arm& behind, const Arm& ahead, double margin, std::vector<std::string>& warnings) {
   const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
   if (falls.empty() || others.empty()) return;
@@ -270,7 +270,7 @@ std::string need_text(const Verdict& verdict) {
   const std::string text =
       seeds_needed_text(verdict.seeds_needed) + " would be needed to show " + percent(verdict.visible);
   if (verdict.seeds_for_seen == 0) return text;
-  return text + ", " + seeds_needed_text(verdict.seeds_for_seen) + " for such a difference";
+  return text + ", " + seeds_needed_text(verdict.seeds_for_seen) + " to show the observed difference";
 }
 
 std::string seeds_needed_text(Index seeds) {

@@ -91,10 +91,10 @@ std::string text_of(const Criterion& criterion);
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
-/// Returns "about 480 seeds would be needed to show 1%, about 12 seeds for such a difference".
+/// Returns "about 480 seeds would be needed to show 1%, about 12 seeds to show the observed difference".
 std::string need_text(const Verdict& verdict);
 
-/// Returns "about 34 seeds", in tens from 100 on; "more than 1000 seeds" for numbers beyond any use.
+/// Returns "about 34 seeds", rounded to tens from 100 on; "more than 1000 seeds" for numbers beyond any use.
 std::string seeds_needed_text(Index seeds);
 
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".

@@ -109,7 +109,7 @@ void add_stability(const std::vector<Index>& lags, const Weights& weights, Varia
   view.stability.push_back({"l1", lags.back(), true, ratios(view.steps, view.l1, lags.back())});
 }
 
-/// Finds where a ratio stays at the threshold, at the steps that the rule examines.
+/// Finds where a ratio stays at or above the threshold, at the steps that the rule examines.
 Stay stay_of(double threshold, const StabilitySeries& series, const VarianceView& view, Index dwell) {
   Stay stay;
   optim::Dwell stretch(threshold, dwell);
@@ -142,7 +142,7 @@ Threshold apply(double threshold, const std::vector<sim::StepRow>& rows, const V
   return result;
 }
 
-/// Returns the step of the first row from which every known ratio of the tensor stays at the threshold.
+/// Returns the step of the first row from which every known ratio of the tensor is at or above the threshold.
 Index stable_from(const std::vector<Index>& steps, const std::vector<double>& ratio, double threshold) {
   optim::Dwell stretch(threshold, 1);
   for (std::size_t i = 0; i < ratio.size(); ++i) stretch.push(steps[i], ratio[i]);
@@ -211,8 +211,8 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
   }
 }
 
-/// Returns the run's own lag, or a tenth of the run where two such lags do not fit into it, with a tenth and a third of
-/// it.
+/// Returns the given lags or, if there are none, the run's own lag with a tenth and a third of it. A tenth of the run
+/// replaces an own lag that is unknown, or so long that two of them do not fit into the run.
 std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index last_step) {
   if (!lags.empty()) return lags;
   const Index rule = own > 0 && own <= last_step / 2 ? own : std::max<Index>(1, last_step / 10);

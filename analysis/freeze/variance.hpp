@@ -19,8 +19,8 @@ struct StabilitySeries {
 
 /// Steps at which a ratio reaches a threshold, after the learning-rate warm-up; 0: none that the log shows.
 struct Stay {
-  Index first = 0;   ///< the first step at the threshold
-  Index from = 0;    ///< first step of the first stretch at the threshold that is as long as the rule's dwell
+  Index first = 0;   ///< the first step at or above the threshold
+  Index from = 0;    ///< first step of the first stretch at or above it that is as long as the rule's dwell
   Index until = 0;   ///< last step of that stretch
   Index freeze = 0;  ///< the step at which the stretch reaches the dwell
 };
@@ -30,7 +30,7 @@ struct Threshold {
   double threshold = 0;
   Index published = 0;       ///< `--freeze published`: the first step at which the raw ratio reaches it; 0: never
   Stay stay;                 ///< steps at which the ratio of the corrected variance reaches it
-  Index freeze_step = 0;     ///< `--freeze auto`, given as K of `--freeze fixed:K`; 0: never that the log shows
+  Index freeze_step = 0;     ///< `--freeze auto`, given as K of `--freeze fixed:K`; 0: at no step that the log shows
   Index deepspeed_step = 0;  ///< freeze_step for DeepSpeed's configuration, which counts a dry run; 0: never
   double share = 0;          ///< freeze_step as a share of the run's steps
   double volume_ratio = 0;   ///< dense fp16 bytes / bytes of the run: 1 / (w + (1 - w) / 16), where w is the share
@@ -62,7 +62,7 @@ struct VarianceView {
   Index own_lag = 0;           ///< the lag with which the run recorded its ratio, that of its freeze rule; 0: none
   Index rule_lag = 0;          ///< lag of the series to which the thresholds apply
   Index rule_after = 0;        ///< steps for which the rule waits: the larger of learning-rate warm-up and freeze.after
-  Index rule_dwell = 0;        ///< steps for which the ratio must stay at the threshold under `auto`
+  Index rule_dwell = 0;        ///< steps for which the ratio must stay at or above the threshold under `auto`
   std::vector<StabilitySeries> stability;
   std::vector<Threshold> thresholds;
   double tensor_threshold = 0;      ///< threshold of TensorStability::stable_step
@@ -72,7 +72,7 @@ struct VarianceView {
 };
 
 struct VarianceOptions {
-  std::vector<Index> lags = {};  ///< lags in steps; none: the run's own lag or a tenth of the run, and fractions of it
+  std::vector<Index> lags = {};  ///< lags in steps; empty: the run's own lag or a tenth of the run, and fractions of it
   std::vector<double> thresholds = {0.5, 0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 0.999};
   double tensor_threshold = 0.96;
 };

@@ -26,7 +26,7 @@ bool is_replay(const sim::LogHeader& header);
 /// Whether the log is that of a compact trace, which has no exchanges.
 bool is_compact(const sim::LogReader& log);
 
-/// Returns the cost of the run's codecs; all zeros, which no step can be priced with, if this program lacks one.
+/// Returns the cost of the run's codecs. If this program lacks one, all numbers are 0, and no step can be priced.
 netmodel::CodecPasses codec_passes(const sim::LogHeader& header);
 
 /// Whether each tensor freezes separately (optim/two_stage/tensor_freeze.hpp). The option freeze.scope has no effect

@@ -29,7 +29,7 @@ struct PriceRules {
 bool measures_computing(const PriceRules& rules);
 
 /// Returns the options of the step model. The cluster's overlap counts only if the compute times are those of a GPU:
-/// nothing hides behind a run's own time on this machine.
+/// no exchange overlaps with a run's own compute time on this machine.
 netmodel::StepOptions step_options(const PriceRules& rules);
 
 /// Sizes and compute time of a run, which together with its exchanges determine its seconds on a cluster.

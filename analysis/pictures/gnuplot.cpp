@@ -79,8 +79,8 @@ void end(pid_t child) {
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
-/// Waits until a child ends, and ends it if the time is over or a signal reaches this program. Returns what is wrong;
-/// empty if it has succeeded. A signal whose handler only asks the program to stop must not wait for a picture.
+/// Waits until a child ends, and kills it when its time is up or a signal reaches this program. Returns what is wrong;
+/// empty if it has succeeded. A program that a signal's handler asks to stop must not wait for a picture.
 std::string wait_for(pid_t child, std::chrono::milliseconds limit) {
   const auto latest = std::chrono::steady_clock::now() + limit;
   const timespec pause{0, 1'000'000};  // a picture takes some tens of milliseconds
@@ -116,7 +116,7 @@ std::string gnuplot_picture(const std::string& script, std::chrono::milliseconds
   if (problem.empty() && picture.empty()) problem = "its output is empty";
   if (!problem.empty())
     throw IoError("gnuplot drew no picture: " + problem, "pictures",
-                  "try gnuplot by itself; without it pages have no still pictures");
+                  "try gnuplot by itself; without it, pages have no still pictures");
   return picture;
 }
 

@@ -78,8 +78,8 @@ void write_data(const Plot& plot, std::ostringstream& script) {
   }
 }
 
-/// With bands, the curves alone set the visible range: over few seeds a band can be many times as wide. So do, with
-/// curves that set no range, the others, if there are any.
+/// Writes the visible range of y. If there are bands, the curves alone set it: over few seeds a band can be many times
+/// as wide. If some curves set no range (Curve::sets_range), the others set it.
 void write_range(const Plot& plot, std::ostringstream& script) {
   const auto sets = [](const Curve& curve) { return curve.sets_range && has_points(curve); };
   const bool some = std::ranges::any_of(plot.curves, sets), all = std::ranges::all_of(plot.curves, sets);
@@ -99,8 +99,9 @@ void write_range(const Plot& plot, std::ostringstream& script) {
   script << "set yrange [" << low << ":" << high << "]\n";
 }
 
-/// gnuplot would extend a logarithmic axis to powers of ten, and labels only these. The axis ends with the curves, with
-/// more labels where they span fewer than two powers, unless there would be fewer than two of these.
+/// gnuplot would extend a logarithmic axis to powers of ten, and labels only these. Instead, the axis ends with the
+/// curves. Where these span less than two powers, 2 and 5 times a power are labelled too; where there would be fewer
+/// than two labels, the axis stays as gnuplot makes it.
 void write_log_x(const Plot& plot, std::ostringstream& script) {
   script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
   double least = std::numeric_limits<double>::infinity(), most = 0;

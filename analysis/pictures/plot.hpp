@@ -16,7 +16,7 @@ struct Curve {
   bool sets_range = true;                  ///< whether its points are within the visible range; others may be cut off
   bool dots = false;                       ///< whether to draw dots, in the preceding curve's colour, instead of a line
   std::optional<std::size_t> colour = {};  ///< number of its colour; none: its number in the plot
-  bool marks = false;  ///< whether to mark the points of the line; other shapes where colours repeat
+  bool marks = false;  ///< whether to mark the points of the line; where colours repeat, the marks differ
 };
 
 struct Plot {

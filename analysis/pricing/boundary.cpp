@@ -24,8 +24,8 @@ bool fits(const compress::Codec& codec) {
   return !codec.variable_size() && !traits.linear && !traits.shaped && !traits.shared_max;
 }
 
-/// Memory per number that touching a share of the numbers takes, if they lie at scattered places: whole sectors, but at
-/// most all numbers. passes: 1 to read, 2 to read and write.
+/// Bytes of memory, per number, that are touched to reach a share of the numbers at scattered places: a whole sector
+/// for each of them, but at most all numbers. passes: 1 to read, 2 to read and write.
 double scattered(double share, double passes) {
   return passes * std::min(share * kSector, kNumber);
 }
@@ -54,7 +54,7 @@ Boundary shelf_codec(const HybridRules& rules, Index block) {
   config.k = rules.density;
   const auto codec = compress::make_codec(config);
   if (codec->variable_size()) refuse(rules.codec, "what it sends depends on the data");
-  if (!fits(*codec)) refuse(rules.codec, "it needs the tensors of a model, or numbers of all workers");
+  if (!fits(*codec)) refuse(rules.codec, "it needs the tensors of a model, or the other workers' numbers");
   const compress::Segment segment{.real = block, .active = block, .padded = block};
   const double bytes = static_cast<double>(codec->body_bytes(segment) + codec->scale_bytes(segment));
   const netmodel::CodecPasses passes = codec->passes();

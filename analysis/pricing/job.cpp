@@ -28,7 +28,8 @@ double warmup_share(const JobPlan& plan) {
   return optim::freeze_fraction(plan.run.optimizer.freeze.policy).value_or(usual);
 }
 
-/// Returns the length of the run that the plan describes, or of a usual one. Empty for an optimizer without a schedule.
+/// Returns the length of the run that the plan describes, or else a usual length. Empty for an optimizer without a
+/// schedule.
 std::optional<ScheduledRun> scheduled_run(const JobPlan& plan) {
   const optim::StepSchedule* schedule = optim::schedule_of(plan.run.optimizer.name);
   if (schedule == nullptr) return std::nullopt;
@@ -39,7 +40,7 @@ std::optional<ScheduledRun> scheduled_run(const JobPlan& plan) {
   }
   const double share = warmup_share(plan);
   if (!(share > 0)) {
-    throw ConfigError("no run of " + plan.run.optimizer.name + " has so few warm-up steps", "step.warmup-share 0",
+    throw ConfigError("every run of " + plan.run.optimizer.name + " has warm-up steps", "step.warmup-share 0",
                       "give a share above 0, or --steps");
   }
   return ScheduledRun{schedule->usual_steps(plan.run.optimizer, share), true};

@@ -54,10 +54,12 @@ bool has_boundary(const Job& job);
 /// boundary_of throws.
 std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense);
 
-/// Plans the exchanges of a job. Throws ConfigError where neither the plan nor the cluster gives a number of workers,
-/// the workload has no parameters, its embedding tables cannot be split over the workers or its steps have several
-/// micro-batches, both the steps and the share of those before the last stage are given to an
-/// optimizer with a schedule of its own, or the exchanges cannot be planned (plan_stages).
+/// Plans the exchanges of a job. Throws ConfigError where
+/// - neither the plan nor the cluster gives a number of workers,
+/// - the workload has no parameters,
+/// - the workload has embedding tables that cannot be split over the workers, or steps of several micro-batches,
+/// - an optimizer with a schedule of its own is given both the steps and the share of those before the last stage,
+/// - the exchanges cannot be planned (plan_stages).
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster);
 
 /// Makes a job from a log's exchanges and sizes. Compute times are one worker's share of those measured in the

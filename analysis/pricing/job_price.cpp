@@ -27,11 +27,11 @@ ComputeTimes times_on(const Job& job, const Cluster& cluster) {
 constexpr double kSlowest = 1e5, kFastest = 1e12;  // bytes per second
 constexpr Index kRates = 36;
 
-/// Gains below this count as none: they are less than the model can tell, and would make up break-evens.
+/// Gains below this count as none: they are too small for the model to tell, and would give spurious break-evens.
 constexpr double kNoGain = 0.005;
 
 /// Bisects the logarithm of the rate between two rates, of which one has a gain. Returns where the gain changes its
-/// sign; where it does not, the end of what counts as a gain.
+/// sign or, if it does not, where it falls below kNoGain.
 template <class Gain>
 BytesPerSecond crossing(const Gain& gain, double low, double high) {
   const double at_low = gain(low), at_high = gain(high);

@@ -46,7 +46,7 @@ std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluste
 std::optional<netmodel::BytesPerSecond> rate_if_shorter(const Job& job, const netmodel::Cluster& cluster,
                                                         const netmodel::CostModelConfig& config, double share) {
   constexpr double slowest = 1e5, fastest = kFastestTried.value;
-  constexpr Index count = 71;  // ten rates for a factor of ten
+  constexpr Index count = 71;  // ten rates per factor of ten
   const auto model = netmodel::make_cost_model(config);
   const auto is_shorter = [&](double rate) {
     return speedup_at(job, with_rate(cluster, netmodel::BytesPerSecond(rate)), *model) >= 1 / (1 - share);

@@ -40,9 +40,9 @@ struct Ranking {
 };
 
 /// Prices plans that differ in their optimizers, and sorts them by samples per second. All are compared with dense Adam
-/// at the same boundary of embedding tables. For the ranges,
-/// everything on the cluster's links takes more or less time by its uncertainty, for all methods alike. Optimizers that
-/// cannot be planned are listed; throws what plan_job throws if no other is left.
+/// at the same boundary of embedding tables. For the ranges, all times on the cluster's links are lengthened or
+/// shortened by its uncertainty, for all methods alike. Optimizers that cannot be planned are listed; throws what
+/// plan_job throws if no other is left.
 Ranking rank(std::span<const JobPlan> plans, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);
 
 /// What takes the most time in a method's last stage.

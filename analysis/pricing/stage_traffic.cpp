@@ -16,12 +16,12 @@ namespace {
 using optim::OptimizerConfig;
 using optim::StepCount;
 
-/// Number of planned steps, in which an optimizer with short stages makes every kind of step.
+/// Number of planned steps, enough for an optimizer with short stages to take every kind of step.
 constexpr Index kPlannedSteps = 12;
 constexpr Index kShortStage = 2;
-/// Most steps of a schedule, which are counted one by one.
+/// Largest number of steps in a schedule; they are counted one by one.
 constexpr Index kMostSteps = 100'000'000;
-/// Most elements of all workers together. Their buffers have addresses, but no memory.
+/// Largest number of elements of all workers together. Their buffers have addresses, but no memory.
 constexpr double kMostElements = 0x1p56;
 
 OptimizerConfig with_short_stages(OptimizerConfig config) {
@@ -73,9 +73,9 @@ void check_plannable(const TrafficPlan& plan) {
   if (config.variance_refresh > 0)
     refuse("dense steps that refresh the variance cannot be planned", "optimizer.variance-refresh");
   if (static_cast<double>(plan.workers) * static_cast<double>(plan.parameters) > kMostElements) {
-    throw ConfigError("too many parameters of all workers together",
+    throw ConfigError("too many parameters over all workers",
                       std::to_string(plan.workers) + " workers, " + std::to_string(plan.parameters) + " parameters",
-                      "pricing supports 2^56");
+                      "pricing supports at most 2^56 in all");
   }
 }
 
@@ -150,8 +150,8 @@ std::vector<StageTraffic> plan_stages(const TrafficPlan& plan) {
   const optim::StepSchedule* schedule = optim::schedule_of(plan.optimizer.name);
   if (schedule == nullptr) return stages_of(settled(first_steps(plan)), encoding);
   if (plan.steps > kMostSteps) {
-    throw ConfigError("a schedule over too many steps", std::to_string(plan.steps) + " steps",
-                      "pricing supports 1e8; give a smaller --steps");
+    throw ConfigError("the schedule has too many steps", std::to_string(plan.steps) + " steps",
+                      "pricing supports at most 1e8; give a smaller --steps");
   }
   const std::vector<StepCount> counts = schedule->count(plan.optimizer, plan.steps);
   return stages_of(of_run(first_steps(plan), counts), encoding);

@@ -281,7 +281,7 @@ CodecMeasures CompressedMean::worker_codec() const {
   return measures;
 }
 
-/// Whether the workers send few elements, each its own.
+/// Whether every worker sends a few elements that it chooses itself.
 bool CompressedMean::counts_sent() const {
   return up_->traits().sparse && !channel_->decodes_sums();
 }

@@ -30,7 +30,7 @@ struct CodecConfig {
   double sample = 0.01;          ///< top-k-sampled: share of the elements that are sampled for the threshold
   Index sketch_rows = 5;         ///< count-sketch: number of rows
   Index sketch_columns = 0;      ///< count-sketch: number of columns; 0: enough for 10 * k numbers in all rows together
-  std::string options = "codec";  ///< what the names of these options begin with, for messages
+  std::string options = "codec";  ///< prefix of the names of these options, for messages
 };
 
 /// How the workers' vectors are combined: through servers (all-to-all, then all-gather), by an all-gather, by an

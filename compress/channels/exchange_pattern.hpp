@@ -14,7 +14,7 @@ CodecConfig down_of(const ExchangeConfig& config);
 /// gathered, unless a codec for the way down is named; all others go through servers.
 ExchangePattern pattern_of(const Codec& up, const ExchangeConfig& config);
 
-/// Returns what an exchange's codecs cost: that of the workers, and on the way down that of the servers.
+/// Returns the costs of an exchange's codecs: those of the workers' codec and, on the way down, of the servers' codec.
 netmodel::CodecPasses passes_of(const ExchangeConfig& config);
 
 /// Makes the channel of pattern_of(up, config). The arguments must outlive it. Throws ConfigError, with the reason, for

@@ -74,8 +74,8 @@ void GlobalTopKMean::merge(Index distance) {
   for_each_row(shard_.device, pairs, layout_.state_size(), KeepKernel{rows});
 }
 
-/// Adds back to a worker's error what it sent of elements that are not in the result, and what it dropped in a merge of
-/// elements that are.
+/// Adds two kinds of values back to a worker's error: those that it sent for elements that are not in the result, and
+/// those that it dropped in merges for elements that are in the result.
 void GlobalTopKMean::correct(Index worker, float* error) {
   const Index n = layout_.state_size();
   for_each(shard_.device, n, RestoreKernel{row(0), sent_.data(), error});

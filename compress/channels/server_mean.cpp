@@ -15,8 +15,8 @@ namespace {
 
 using netmodel::TrafficList;
 
-/// Begin and end of the chunks of `servers` in the body of a vector, in bytes, of a sliceable codec: the payload holds
-/// the chunks of `held` servers as equal parts of one segment per vector.
+/// Returns where the chunks of `servers` begin and end in the body of a vector, in bytes. For sliceable codecs, whose
+/// payload holds the chunks of `held` servers as equal parts of one segment per vector.
 std::pair<Index, Index> slice_bytes(const Payload& payload, Index vector, Range servers, Index held) {
   const Index begin = payload.offsets[static_cast<std::size_t>(vector)];
   const Index chunk = (payload.offsets[static_cast<std::size_t>(vector + 1)] - begin) / held;

@@ -148,8 +148,9 @@ class Codec {
 device::Buffer<double> add_error_feedback(const device::Device& device, const SegmentTable& table, Index rows,
                                           const EncodeInput& input, ErrorRows errors, Index* refused);
 
-/// Returns the costs of a codec that adds the input to the error (add_error_feedback), reads the sum `reads` times, and
-/// writes it once more, or if it is sparse only the few elements that are sent.
+/// Returns the costs of a codec that adds the input to the error (add_error_feedback) and reads the sum `reads` times.
+/// A last pass reads the sum again and writes the new error: all of it or, in a sparse codec, only the few elements
+/// that are sent.
 netmodel::CodecPasses passes_of(double reads, const Traits& traits);
 
 /// Returns the part of CodecPasses::encode that error feedback takes: adding the error to the input and storing the new

@@ -15,7 +15,7 @@ namespace onebit::netmodel {
 /// One direction of a full-duplex link.
 struct LinkSpec {
   BytesPerSecond nominal;       ///< advertised line rate, which decides the choice of algorithms
-  BytesPerSecond effective;     ///< rate that collectives reach, adding included, with which exchanges are priced
+  BytesPerSecond effective;     ///< rate that collectives reach, their sums included; exchanges are priced with it
   Seconds latency;              ///< latency of one step of a ring with NCCL's protocol Simple, software included
   Seconds per_message{};        ///< additional time that a sender spends on each message
   BytesPerSecond stream_cap{};  ///< maximum rate of one stream, as on TCP; 0: no limit
@@ -48,9 +48,9 @@ struct Gpu {
   Generation generation = Generation::ampere;
   BytesPerSecond memory;  ///< memory bandwidth that element-wise kernels reach
   double speed = 1;       ///< training speed in mixed precision, relative to a V100 with NVLink
-  Bytes capacity;         ///< size of its memory; of several versions, the usual one
-  /// Peak rate of products in 16 bits that the maker publishes for the densest version, in operations per second,
-  /// without sparsity.
+  Bytes capacity;         ///< size of its memory; that of the usual version if there are several
+  /// Published peak rate of 16-bit matrix products, in operations per second, without sparsity; that of the SXM module
+  /// if there are several versions.
   double peak = 0;
 };
 
@@ -93,7 +93,7 @@ struct Cluster {
   LinkSpec nic;            ///< a network link
   LinkSpec gpu_link;       ///< link of each GPU to the others of its node
   bool nvlink = true;      ///< whether gpu_link is NVLink, which NCCL's tuner depends on
-  /// Bytes per second that a node's all-reduce by its switch takes from every GPU, relative to gpu_link's rate; 0: the
+  /// Rate at which an all-reduce by the node's switch takes bytes from every GPU, relative to gpu_link's rate; 0: the
   /// switch cannot add (no NVLink SHARP).
   double nvls = 0;
   std::string gpu = "a100";     ///< name in gpus()
@@ -131,9 +131,9 @@ const Gpu& find_gpu(std::string_view name);
 
 std::string_view name(Source source);
 
-/// Returns the cluster's uncertainty or, if it has none of its own, the default for its source. For fitted and
-/// published ones this is what 90% of published all-reduces of 4 ms and longer lie within (docs/price-measured.md); for
-/// estimated ones it is a judgement.
+/// Returns the cluster's uncertainty or, if it has none of its own, the default for its source. 90% of published
+/// all-reduces of 4 ms and longer lie within the default for fitted and published clusters (docs/price-measured.md);
+/// the default for estimated ones is a judgement.
 double uncertainty_of(const Cluster& cluster);
 
 /// Returns the cluster with the rates of all links times a factor, and their latencies divided by it.

@@ -35,9 +35,8 @@ Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, 
   return cluster;
 }
 
-/// Nodes whose rates and latencies were read off published times of nccl-tests (docs/measurements/collectives.csv, rows
-/// from which a preset takes a number), with eight GPUs or more, of which each, or each few, has a network link of its
-/// own.
+/// Nodes of eight or more GPUs, with a network link for every GPU or for every few GPUs. Their rates and latencies were
+/// read off published times of nccl-tests (the rows of docs/measurements/collectives.csv that set a preset).
 Cluster railed(const char* name, const char* doc, const LinkSpec& nic, Index gpus_per_nic, Index gpus_per_node,
                const char* gpu_link, const char* gpu) {
   Cluster cluster = single(name, doc, Source::fitted, nic);
@@ -80,10 +79,9 @@ std::span<const GpuLink> gpu_links() {
       {"pcie4", "PCIe 4 x16, as reached by collectives of 4 to 8 GPUs", Source::estimated, link(31.5, 16, 5.7), false},
       {"pcie5", "PCIe 5 x16, as reached by collectives of 8 GPUs", Source::published, link(63, 28, 5.7), false},
       {"nvlink2-paper", "NVLink between 8 V100s in paper-infiniband", Source::fitted, link(150, 42, 3.4), true},
-      // Bus bandwidths of 1 GB and more on one node of eight GPUs: 136 GB/s (OCI BM.GPU3.8), 232 (OCI BM.GPU4.8); 370
-      // is
-      // NCCL's own constant for 18 links; 690 lies between all-gather and reduce-scatter on 8 B200s (Vultr). NVLS: the
-      // all-reduce takes 275 GB/s from every GPU on 8 H200s, and 480 on 8 B200s.
+      // Bus bandwidths of 1 GB and more on one node of eight GPUs: 136 GB/s (OCI BM.GPU3.8), 232 (OCI BM.GPU4.8). 370
+      // is NCCL's own constant for 18 links; 690 lies between all-gather and reduce-scatter on 8 B200s (Vultr). NVLS:
+      // the all-reduce takes 275 GB/s from every GPU on 8 H200s, and 480 on 8 B200s.
       {"nvlink2", "NVLink of a V100", Source::published, link(150, 135, 3.4), true},
       {"nvlink3", "NVLink of an A100", Source::published, link(300, 232, 3.4), true},
       {"nvlink4", "NVLink of an H100 or H200", Source::published, link(450, 370, 3.4), true, 0.743},

@@ -113,8 +113,8 @@ class Formulas {
     return step;
   }
 
-  /// Every rank sends a block to the next rank of the scope, once for every other rank. Of these steps, as many as
-  /// there are other nodes leave a node.
+  /// Every rank sends a block to the next rank of the scope, once for every other rank. The number of these steps that
+  /// take the network's latency is the number of other nodes.
   void ring(Scope scope, double block) {
     const double steps = static_cast<double>(members(fabric_, scope)) - 1;
     if (steps == 0) return;

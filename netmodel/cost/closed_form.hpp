@@ -23,9 +23,9 @@ namespace onebit::netmodel {
 ///
 /// c(M) is the number of vectors that a node sends up and down in both trees: 1, 1.5 and 2 for 2, 3, and at least 4
 /// nodes; d is the number that the busiest GPU sends. The formulas hold for nodes that are all alike, with ranks in
-/// order. For halving, the numbers of ranks and of GPUs per node must also be powers of two; for the binomial tree on
-/// several nodes, the number of GPUs per node. v is Cluster::nvls. No uplink of a leaf switch may limit the network.
-/// Throws ConfigError where these conditions do not hold.
+/// order. For halving, the numbers of ranks and of GPUs per node must also be powers of two. The binomial tree
+/// on several nodes requires a power of two only for the number of GPUs per node. v is Cluster::nvls. No uplink of a
+/// leaf switch may limit the network. Throws ConfigError where these conditions do not hold.
 class ClosedForm : public CostModel {
  public:
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;

@@ -57,7 +57,8 @@ class Links {
   }
 
  private:
-  static constexpr Index kManyStreams = Index{1} << 40;  ///< so many that no cap applies: each flow has its own cap
+  /// Number of streams whose caps together limit no link. Every flow has its own cap instead.
+  static constexpr Index kManyStreams = Index{1} << 40;
 
   const Fabric& fabric_;
   Index ranks_, nodes_, leaves_;

@@ -8,11 +8,11 @@ namespace onebit::netmodel {
 /// Prices a collective from times measured on the same numbers of nodes and GPUs. Several times of one size count as
 /// their mean. Between measured sizes, log(time) is linear in log(size). Above the largest, time grows in proportion to
 /// size; below the smallest, it shrinks by the ratio of LinkLoad's estimates. For a collective without measurements,
-/// finds the size of the all-reduce that would keep its busiest link busy equally long according to LinkLoad, and uses
-/// the measured time of that all-reduce. (Sharing a network link therefore slows an all-to-all, but not a ring.) Only
-/// then does the plan's algorithm matter, because a measurement already includes the algorithm that was used. Throws
-/// ConfigError where neither the collective nor all_reduce was measured on these numbers of nodes and GPUs, and for
-/// plans of scope local or rail.
+/// the model finds the all-reduce whose busiest link would be busy equally long according to LinkLoad, and uses its
+/// measured time. (Sharing a network link therefore slows an all-to-all, but not a ring.) Only then does the plan's
+/// algorithm matter, because a measurement already includes the algorithm that was used. Throws ConfigError where
+/// neither the collective nor all_reduce was measured on these numbers of nodes and GPUs, and for plans of scope local
+/// or rail.
 class TableModel : public CostModel {
  public:
   using OnExtended = std::function<void(const std::string&)>;

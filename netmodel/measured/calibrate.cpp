@@ -16,7 +16,7 @@ namespace {
 using Point = std::vector<double>;
 using Rows = std::vector<Measurement>;
 
-/// Bounds on fitted values, which an algorithm that does not fit the rows may reach.
+/// Bounds on fitted values. They may be reached where the algorithm does not fit the rows.
 constexpr BytesPerSecond kFastest{1e12};
 constexpr Seconds kLongestLatency{1};
 constexpr double kLargestPenalty = 5;

@@ -56,7 +56,7 @@ double rounding(const std::string& text, double value) {
   return 0.5 * scale * std::pow(10, -decimals) / value;
 }
 
-/// Rates are printed with two decimals; `rounded` is the relative error that one of them may have besides.
+/// Rates are printed with two decimals; `rounded` is a further relative error that one of them may have.
 bool agree(double a, double b, double decimals, double rounded = 0) {
   return std::abs(a - b) <= 0.006 * decimals + (0.01 + rounded) * std::max(std::abs(a), std::abs(b));
 }
@@ -228,7 +228,7 @@ Collective NcclTests::collective_of(const Words& row, const Layout& layout, doub
       reduces = reduces || !root;
     }
     fits = fits && reduces;
-    told_ = told_ || !agree(busbw, 0.5 * busbw, 1 + factor);  // a reduce-scatter has half of it
+    told_ = told_ || !agree(busbw, 0.5 * busbw, 1 + factor);  // that of a reduce-scatter is half as high
   }
   if (fits) return collective;
   refuse("busbw " + text_of(busbw) + " at algbw " + text_of(algbw) + " is not that of " +

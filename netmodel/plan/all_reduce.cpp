@@ -83,8 +83,8 @@ double tree_depth(const Fabric& fabric) {
   return as_double(depth);
 }
 
-/// Visits the flows of NVLS of the first GPU in every node. Every GPU exchanges its part of the vector with other nodes
-/// on its rail. In its node it moves `inside` bytes in all; what it exchanges with other nodes does not pass the
+/// Visits the NVLS flows of the first GPU in every node. Every GPU exchanges its part of the vector with other nodes on
+/// its rail. In its node it moves `inside` bytes in all; what it exchanges with other nodes does not pass the
 /// switch, and is not counted twice.
 void visit_nvls(const Fabric& fabric, Bytes vector, Bytes inside, const FlowVisit& visit) {
   const Index nodes = fabric.nodes(), width = fabric.width();

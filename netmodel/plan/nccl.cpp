@@ -22,7 +22,7 @@ constexpr double kSwitchHop = 25, kSwitchTreeHop = 18;  ///< NVLS: a call inside
 constexpr double kGigabyte = 1e9;
 /// The highest bus bandwidth of LL in GB/s, by generation, on 1, 2 and more nodes.
 constexpr double kMostLL[][3] = {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {141, 45, 35}};
-/// The share of their rate that the tuner expects of trees at 64 B, 128 B and so on, in tenths; from 1 GB on all of it.
+/// Tenths of their rate that the tuner expects trees to reach at 64 B, 128 B and so on; from 1 GB on, all ten.
 constexpr int kTreeTenths[][24] = {
     {10, 10, 10, 10, 9, 8, 7, 7, 7, 7, 6, 5, 4, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 10},
     {10, 10, 10, 10, 10, 9, 8, 8, 8, 7, 6, 6, 6, 6, 6, 6, 8, 9, 9, 9, 9, 10, 10, 10},

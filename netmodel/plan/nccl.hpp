@@ -15,16 +15,16 @@ struct CallCosts {
 
 /// Returns the costs on a fabric. NCCL's latencies hold for a cluster whose links have the latencies of its table,
 /// 3.4 us on NVLink, 5.7 us on PCIe and 14 us on the network (a ring's step with the protocol Simple). On another
-/// cluster, latencies inside a node are scaled. Between nodes, the excess over 14 us is added: whole with Simple, whose
-/// messages cross the network twice (data and flush), and half with LL and LL128; below 14 us latencies are scaled too.
-/// Algorithms that are not NCCL's take a ring's latencies.
+/// cluster, latencies inside a node are scaled. Between nodes, an excess over 14 us is added: all of it with Simple,
+/// whose messages cross the network twice (data and flush), and half of it with LL and LL128; latencies below 14 us are
+/// scaled too. Algorithms that are not NCCL's take a ring's latencies.
 CallCosts call_costs(const Request& request, const Fabric& fabric);
 
 /// Returns the time that NCCL's tuner predicts for a ring, a tree or an NVLS algorithm from nominal rates: base latency
 /// + hops + bytes / bandwidth; between nodes, the latency of a ring's all-reduce with Simple counts 1.4 times. Trees
 /// have corrections for sizes that are powers of two; in between, they are interpolated. On two nodes with NVLink, the
 /// bandwidth of trees is that of the links inside the nodes; PCIe is not a faster path than the network. Deviations
-/// from NCCL: as many channels as fill the links; no CollNet or PAT; no limits per channel.
+/// from NCCL: there are always enough channels to fill the links; no CollNet or PAT; no limits per channel.
 Seconds nccl_time(const Request& request, const Fabric& fabric);
 
 /// Returns the protocol for which nccl_time() is the smallest; Simple for algorithms that are not NCCL's.

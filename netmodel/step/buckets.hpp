@@ -29,8 +29,8 @@ Buckets single_bucket(const std::vector<Exchanged>& exchanged, Seconds pass, con
                       const CostModel& model);
 
 /// Returns buckets of the given size, counted in bytes of the whole vector. Without a size, starts from 25 MB (DDP's
-/// default), doubles as long as that saves time, and returns the result or a single bucket if that is cheaper. stretch:
-/// share by which exchanges slow the pass down while they overlap with it.
+/// default), doubles the size as long as that saves time, and returns these buckets or, if that is cheaper, a single
+/// one. stretch: share by which exchanges slow the pass down while they overlap with it.
 Buckets cheapest_buckets(const std::vector<Exchanged>& exchanged, Seconds pass, const Fabric& fabric,
                          const CostModel& model, Bytes size, double stretch);
 

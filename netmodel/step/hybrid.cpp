@@ -59,20 +59,20 @@ class Tables {
     return uneven([&](const TableShare& share) { return batch_ * share.values * bytes; }, true);
   }
 
-  /// Every row is taken to be read from memory, however often a batch needs it.
+  /// Assumes that every row is read from memory each time that a batch needs it.
   Seconds pooling() const {
     return sweep([&](const TableShare& share) {
       return gpus_ * batch_ * (share.ids * (kIndex + std::max(share.row_bytes, kSector)) + share.values * kNumber);
     });
   }
-  /// Every row of a bag reads the bag's gradient, and is read and written.
+  /// For every row of a bag, the bag's gradient is read, and the row is read and written.
   Seconds update() const {
     return sweep([&](const TableShare& share) {
       return gpus_ * batch_ * share.ids * (kIndex + 3 * std::max(share.row_bytes, kSector));
     });
   }
 
-  /// Time of kernels that touch so many bytes for each number that an owner exchanges with other GPUs.
+  /// Time of kernels that touch `bytes` bytes for each number that an owner exchanges with other GPUs.
   Seconds at_owner(double bytes) const {
     return sweep([&](const TableShare& share) { return (gpus_ - 1) * batch_ * share.values * bytes; });
   }

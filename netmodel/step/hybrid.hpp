@@ -18,7 +18,7 @@ struct Boundary {
   double forward = sizeof(float), backward = sizeof(float);  ///< bytes on the wire
   /// Bytes of memory that the codec's kernels touch: on the way forward, and on the way back.
   double encode = 0, decode = 0, encode_back = 0, decode_back = 0;
-  /// Whether GPUs send different numbers of one sample's sums, so that each gets gradients of its own numbers only.
+  /// Whether GPUs select different elements of one sample's sums to send. Each then gets the gradients of its own ones.
   bool masked = false;
 
   bool compresses() const { return encode > 0; }
@@ -32,8 +32,8 @@ struct HybridWork {
 };
 
 struct HybridEstimate {
-  StepEstimate step;          ///< its parts contain those of the tables: pooling is forward, sparse updates are updates
-  std::vector<Stage> stages;  ///< without what the overlap costs (StepOptions::stretch), by which the step is longer
+  StepEstimate step;          ///< includes the tables: pooling counts as forward, sparse updates as updates
+  std::vector<Stage> stages;  ///< without the cost of overlap (StepOptions::stretch), which makes the step longer
   Seconds model_parallel, data_parallel;  ///< time during which the GPU waits for these exchanges
   Bytes pooled;                           ///< embeddings that all GPUs together send forward, own samples left out
   Bytes most_pooled;                      ///< part of them that the busiest GPU sends

@@ -8,10 +8,10 @@
 
 namespace onebit::netmodel {
 
-/// Shape of a DLRM with the dot interaction. Of its F = tables + 1 features, the top layers get the first as it is, and
-/// the dot products of all pairs.
+/// Shape of a DLRM with the dot interaction. It has F = tables + 1 features. The top layers get the first of them
+/// unchanged, and the dot products of all pairs.
 struct DlrmShape {
-  std::vector<Index> bottom;  ///< widths of the inputs and the bottom layers' outputs; the last is a table row's too
+  std::vector<Index> bottom;  ///< widths of the inputs and the bottom layers' outputs; the last is also a table row's
   std::vector<Index> top;     ///< outputs of the top layers
   std::vector<Index> rows;    ///< rows of each table
 

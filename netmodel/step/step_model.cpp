@@ -34,8 +34,8 @@ bool carries_gradients(const StepTraffic& step, const Traffic& traffic) {
   return step.compressed == 0 && step.gradients && is_mean(traffic);
 }
 
-/// Number of messages that a worker receives, its own included, each of the payload's size; of an all-to-all, the parts
-/// of one payload.
+/// Number of messages of the payload's size that a worker receives, its own included. The parts that it receives in an
+/// all-to-all count as one.
 double messages_received(const Traffic& traffic) {
   switch (traffic.collective) {
     case Collective::all_gather:
@@ -71,7 +71,7 @@ constexpr double kInt8 = 1, kInt4 = 0.5;
 
 /// Memory that ZeRO++ touches per element and micro-batch. Each GPU encodes its share of the weights, decodes all of
 /// them and keeps its share of the node's copy. It encodes its gradients, decodes and adds those of its node; it
-/// encodes the sum of its share, and decodes and adds those of the other nodes. Hops to nobody take nothing.
+/// encodes the sum of its share, and decodes and adds those of the other nodes. Hops without receivers cost nothing.
 double zeropp_bytes(double type, const Fabric& fabric) {
   const double width = as_double(fabric.width()), ranks = as_double(fabric.ranks());
   if (ranks == 1) return 0;
@@ -109,7 +109,7 @@ Seconds codec_time(const StepTraffic& step, const ComputeTimes& compute, const F
   }
   if (options.codec == CodecKernels::fused) return fused_codec_bytes(step, share) / fabric.gpu().memory;
   if (step.passes.released == 0) {
-    throw ConfigError("no figure of this codec's released code is known", "step.codec released",
+    throw ConfigError("no figure is known for this codec's released code", "step.codec released",
                       "use fused, or codec sign-l2");
   }
   return Bytes(share * step.passes.released * as_double(step.compressed)) / fabric.gpu().memory;
@@ -172,7 +172,7 @@ class Sum {
   std::string algorithm_, reason_;
 };
 
-/// The exchanges of gradients, and of weights that are sharded, and what they hide behind.
+/// The exchanges of gradients and of sharded weights, and the passes that they may overlap with.
 class GradientExchange {
  public:
   GradientExchange(Bytes gradients, const Fabric& fabric, const CostModel& model, const StepOptions& options)

@@ -18,9 +18,9 @@ enum class Overlap : std::uint8_t {
 enum class Sharding : std::uint8_t {
   none,
   zero1,  ///< the optimizer's state: gradients are reduced and scattered, updated weights are gathered after the update
-  zero2,  ///< and the gradients: the same exchanges
-  zero3,  ///< and the weights, which are gathered in the forward and in the backward pass of every micro-batch, after
-          ///< which its gradients are reduced and scattered
+  zero2,  ///< the state and the gradients, with the same exchanges
+  zero3,  ///< these and the weights, which are gathered in the forward and in the backward pass of every micro-batch;
+          ///< its gradients are then reduced and scattered
   zeropp,  ///< the same with ZeRO++ (Wang et al. 2023): weights are gathered as int8 in the forward pass, and within
            ///< nodes in the backward pass, from a copy in each node; gradients travel as int4 in two all-to-alls,
            ///< within nodes and between them
@@ -68,7 +68,7 @@ struct StepEstimate {
 };
 
 /// Prices a step on a fabric. The float32 all-reduces of single tensors are priced as one, because frameworks fuse
-/// them. Throws ConfigError if an exchange has no hierarchical form, or no figure of a released codec is known.
+/// them. Throws ConfigError if an exchange has no hierarchical form, or no figure is known for a released codec.
 /// Stragglers and jitter stretch the forward and backward passes, because all workers wait for the slowest one. Jitter
 /// s stretches them by a factor of 1 + s m(N), where m(N) is the expected maximum of N standard normal variables.
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,

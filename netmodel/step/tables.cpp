@@ -20,7 +20,7 @@ double as_double(Index value) {
       std::to_string(gpus) + " GPUs, " + std::to_string(parts) + " " + what + ", --tables.split " + option, hint);
 }
 
-/// Returns the number of parts of a GPU if the first parts mod GPUs get one more.
+/// Returns the number of parts that a GPU holds if the first (parts mod gpus) GPUs hold one more.
 Index part_of(Index parts, Index gpus, Index gpu) {
   return parts / gpus + (gpu < parts % gpus ? 1 : 0);
 }

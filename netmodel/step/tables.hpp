@@ -20,7 +20,8 @@ struct EmbeddingTables {
   Index total_rows() const;
 };
 
-/// Whether each GPU holds some tables (the first tables mod GPUs hold one more), some rows or some columns of each.
+/// Whether each GPU holds some tables, some rows of each table, or some columns of each. What is left over after an
+/// even split goes to the first GPUs, one table, row or column each.
 enum class TableSplit { table_wise, row_wise, column_wise };
 
 /// What one GPU holds of the tables.

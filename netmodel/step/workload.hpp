@@ -33,7 +33,7 @@ struct Workload {
   std::string name, doc;
   Source source = Source::estimated;
   Index parameters = 0;
-  std::vector<BatchTimes> batches;        ///< times by GPU and batch; the last GPU's are scaled to those without times
+  std::vector<BatchTimes> batches;        ///< times by GPU and batch; the last GPU's are scaled to GPUs without times
   std::vector<UpdateTime> updates;        ///< times by GPU, used for its whole generation; otherwise from bytes
   std::vector<TensorShape> tensors = {};  ///< the model's tensors, which add up to `parameters`; empty: not known
   /// Inputs of all layers for one sample in 2 bytes per element, which a step keeps even if it recomputes everything

@@ -142,7 +142,7 @@ TEST_CASE("arm figures: an arm that diverged on every seed keeps its curves") {
 }
 
 TEST_CASE("arm figures: what it took to reach a loss") {
-  // Seed 1 comes down to 5 between steps 5 (6) and 10 (2): at 6.25; seed 2 between 0 (10) and 5 (4): at 25/6
+  // Seed 1 reaches 5 between steps 5 (loss 6) and 10 (loss 2), at 6.25; seed 2 between 0 (10) and 5 (4), at 25/6
   const TargetCost cost = figures(two_seeds()).to_target;
   const double mean = (6.25 + 25.0 / 6) / 2;
   CHECK((cost.runs == 2 && cost.reached == 2));

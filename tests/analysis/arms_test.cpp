@@ -262,7 +262,7 @@ TEST_CASE("arms: named by their options where files are not named after arms, an
     write_log(folder / "2c.h5", {.options = slow});
     CHECK(names_of(arms_in(folder.path())) == expected);
   }
-  const Folder folder;  // one name for two arms, and another name for one of its runs
+  const Folder folder;  // two arms share a name, and one arm has two names
   folder.write("other/x", "");
   write_log(folder / "a-1.h5", {.options = fast});
   write_log(folder / "other/a-1.h5", {.options = adam});

@@ -10,7 +10,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Returns what require_comparable objects to in the first run and this one; empty if nothing.
+/// Returns the message with which require_comparable refuses runs with these options; empty if it accepts them.
 std::string objection(
     const OptionValues& first, const OptionValues& second, void (*change)(sim::LogHeader&) = [](sim::LogHeader&) {}) {
   std::vector<Run> runs = {make_run(first, 1, {2, 1}), make_run(first, 2, {2, 1}), make_run(second, 3, {2, 1})};

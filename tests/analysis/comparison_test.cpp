@@ -62,7 +62,7 @@ TEST_CASE("comparison: an arm against itself differs in 3 to 7 of 100 resampling
   CHECK(result.unseen <= 970);
   CHECK(result.better > 0);
   CHECK(result.worse > 0);
-  CHECK(result.small_p <= 60);  // the test by permutation is exact, or careful
+  CHECK(result.small_p <= 60);  // the permutation test is exact or conservative
 }
 
 TEST_CASE("comparison: a shift of 2% is seen where seeds differ by 5% and arms by 0.5% of a seed") {
@@ -145,7 +145,7 @@ TEST_CASE("comparison: learning rates stand with each verdict, and grids are com
   CHECK((best.baseline == "adam-0.01" && best.arm == "onebit-0.1"));
   CHECK(best.judgement == Judgement::worse);
   CHECK(best.criterion.comparisons == 1);
-  CHECK(result.target == 1.32);  // the worst run at the best rates; the others need not reach it
+  CHECK(result.target == 1.32);  // the worst run at the best rates; runs at other rates need not reach it
   CHECK(result.arms[0].to_target.reached == 0);
   CHECK_THAT(best.sentence, StartsWith("each at its best learning rate, onebit-0.1 is worse than adam-0.01: final loss "
                                        "20% higher"));
@@ -153,7 +153,8 @@ TEST_CASE("comparison: learning rates stand with each verdict, and grids are com
         std::vector<std::string>{
             "adam had 3 learning rates to choose from, onebit had 2",
             "0.1 is the best learning rate of onebit and the largest that was tried; a better one may be beyond it",
-            "the learning rates next to the best ones are up to 10 times away; rates between them may be better"});
+            "the learning rates next to the best ones differ from them by a factor of up to 10; rates between them may "
+            "be better"});
   const std::vector<VerdictSection> sections = sections_of(result);
   REQUIRE(sections.size() == 2);
   CHECK(sections[0].heading == "at the best learning rates");

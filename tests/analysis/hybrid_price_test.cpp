@@ -16,7 +16,7 @@ HybridRules coded(const std::string& codec, double density = 0.05, double value_
   return {.codec = codec, .density = density, .value_bytes = value_bytes};
 }
 
-/// Dense bytes of both ways, relative to a codec's.
+/// Returns the dense bytes of both ways relative to those of a codec.
 double ratio(const HybridRules& rules) {
   const netmodel::Boundary boundary = boundary_of(rules, 1 << 20);
   return 8 / (boundary.forward + boundary.backward);
@@ -31,7 +31,7 @@ std::string refusal(const HybridRules& rules) {
   return "";
 }
 
-/// The shape of MLPerf on eight A100s of a network without latency, 65,536 samples a step.
+/// MLPerf's shape on eight A100s whose network has no latency, with 65,536 samples per step.
 JobPlan mlperf(const HybridRules& rules, netmodel::Overlap overlap) {
   JobPlan plan;
   plan.rules.workload = netmodel::find_workload("dlrm-mlperf");
@@ -162,7 +162,7 @@ TEST_CASE("tables: 100 and 20 times fewer bytes make a step 37% shorter where th
   const netmodel::HybridEstimate& dense = price.dense_hybrid.value();
   const double step = dense.step.step.value, share = dense.step.communication.value / step;
   CHECK((share > 0.375 && share < 0.395));
-  // Amdahl: what is left of the exchanges is 1/20 and 1/100; indices stay
+  // Amdahl's law: the exchanges shrink to 1/20 and 1/100; those of indices stay as they are
   double kept = step - dense.step.communication.value;
   for (const netmodel::Stage& stage : dense.stages) {
     if (!netmodel::uses_network(stage.kind)) continue;

@@ -109,7 +109,7 @@ TEST_CASE("paired: equal values do not differ, whatever they are, and the sign i
 TEST_CASE("paired: exact p of sign flips, counted by hand") {
   CHECK(flips({1, 2, 3}) == 2.0 / 8);           // of the sums 6, 4, 2, 0 and their opposites
   CHECK(flips({4, 1, -2}) == 6.0 / 8);          // 3: of 7, 5, 3, 1 and their opposites
-  CHECK(flips({1, -1}) == 1);                   // 0: every sum is as far
+  CHECK(flips({1, -1}) == 1);                   // 0: every sum is at least as far from 0
   CHECK(flips({0.1, 0.2, -0.3}) == 1);          // 0 but for rounding
   CHECK(flips({0.1, 0.1, 0.1, 0.3}) == 0.125);  // 0.6: itself and its opposite
   CHECK(flips({1e-8, 2e-8, 3e-8}) == 2.0 / 8);  // whatever their size
@@ -139,7 +139,7 @@ TEST_CASE("paired: many values are flipped by drawn signs, close to the exact sh
   const double share = static_cast<double>(exact) / (1 << 17);
   CHECK(flips(differences) == Approx(share).margin(0.01));  // five standard deviations of 65,536 draws
   CHECK(flips(differences) == flips(differences));
-  CHECK(flips(std::vector<double>(300, 1.0)) == 1.0 / 65537);  // three blocks of signs, no draw is as far
+  CHECK(flips(std::vector<double>(300, 1.0)) == 1.0 / 65537);  // three blocks of signs; no drawn sum is as far from 0
 }
 
 TEST_CASE("paired: a difference has interval, p and pairs") {

@@ -64,7 +64,7 @@ TEST_CASE("plot: dots that come first are drawn") {
   const Folder folder;
   Plot plot = sample();
   plot.curves = {{.label = "", .x = {1, 2}, .y = {1, 2}, .dots = true}};
-  CHECK(draw(plot, folder / "p").size() == 2);  // under UBSan, a curve before the first one would be an error
+  CHECK(draw(plot, folder / "p").size() == 2);  // UBSan would report a look-up of a curve before the first
 }
 
 TEST_CASE("plot: dots, and logarithmic axes without what has no logarithm") {
@@ -181,7 +181,7 @@ TEST_CASE("a logarithmic axis that spans less than two powers of ten ends with i
   const std::string near = inline_svg(logarithmic, "p-");
   for (const std::string tick : {"500kB", "1MB", "2MB"}) CHECK(near.find(">" + tick + "<") != std::string::npos);
   for (const std::string tick : {"100kB", "5MB", "10MB"}) CHECK(near.find(">" + tick + "<") == std::string::npos);
-  logarithmic.curves[0].x = {2.1e5, 3e5, 3.9e5};  // without such a label in between
+  logarithmic.curves[0].x = {2.1e5, 3e5, 3.9e5};  // no 1, 2 or 5 times a power lies in between
   const std::string nearer = inline_svg(logarithmic, "p-");
   for (const std::string tick : {"100kB", "1MB"}) CHECK(nearer.find(">" + tick + "<") != std::string::npos);
 }

@@ -124,7 +124,7 @@ TEST_CASE("pricing: without its steps, a run of 0/1 Adam is just long enough for
   CHECK((usual.schedule->steps == 666'667 && usual.schedule->assumed));
   const auto& local = usual.stages.back();
   CHECK((local.steps() == 566'667 && local.kinds.size() == 2));
-  CHECK(std::max(local.kinds[0].count, local.kinds[1].count) == 478'148);  // of them silent
+  CHECK(std::max(local.kinds[0].count, local.kinds[1].count) == 478'148);  // steps without an exchange
   CHECK(usual.warmup_share == Approx(0.15));
   plan.warmup_share = 0.5;
   CHECK(plan_job(plan, infiniband()).schedule->steps == 200'000);

@@ -57,7 +57,7 @@ TEST_CASE("references: of several parents the one whose options differ least, co
   const std::vector<Arm> arms = {arm("adam", "0.1", 1, {{"batch", "8"}, {"clip", "1"}, {"eps", "1"}}),
                                  arm("adam", "0.1", 1, {{"batch", "16"}}),
                                  arm("onebit-adam", "0.1", 1, {{"batch", "8"}})};
-  CHECK(of(arms).of[2] == 1);  // its options differ in one; two of the options of the first are missing here
+  CHECK(of(arms).of[2] == 1);  // one option differs; arm 0 has two options that this arm lacks
 }
 
 TEST_CASE("references: a parent that is not there is named with what stands in for it") {

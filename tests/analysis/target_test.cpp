@@ -31,7 +31,7 @@ TEST_CASE("target: the first time counts, though the loss rises again") {
 
 TEST_CASE("target: there from the start, and never") {
   CHECK(reached({5, 10}, {4, 3}, 4) == 5);
-  CHECK(reached({5, 10}, {4, 3}, 4.5) == 5);  // not where the line through both would have been there
+  CHECK(reached({5, 10}, {4, 3}, 4.5) == 5);  // not where the line through both points crosses 4.5
   CHECK(reached({5}, {4}, 4.5) == 5);
   CHECK(std::isnan(reached({0, 10}, {4, 3}, 2.9)));
   CHECK(std::isnan(reached({}, {}, 1)));

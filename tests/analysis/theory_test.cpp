@@ -100,7 +100,7 @@ TheoryView written(const std::string& optimizer) {
     sim::ProbeRow probe;
     probe.step = step;
     probe.path_smoothness = first ? 2 : 3;
-    probe.smoothness = first ? 1 : 1.5;  // the larger of the two is that along the path
+    probe.smoothness = first ? 1 : 1.5;  // of both measures, the one along the path is larger
     probe.noise_square = first ? 4 : 9;
     probe.heterogeneity_square = first ? 0.25 : 0.49;
     probe.worker_gradient_square = first ? 7 : 5;

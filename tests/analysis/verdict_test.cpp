@@ -113,7 +113,7 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
                       "difference)"));
   const double even = 10 * std::sqrt(3.0) / 4.302653;  // mean 0.1, half width 10
   const Verdict hopeless = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.1 - even, 1.1, 1.1 + even}));
-  CHECK_THAT(hopeless.sentence, Contains("more than 1000 seeds for such a difference"));
+  CHECK_THAT(hopeless.sentence, Contains("more than 1000 seeds to show the observed difference"));
 }
 
 TEST_CASE("verdict: an arm that is behind and still falls is no slower arm, but an unfinished one") {

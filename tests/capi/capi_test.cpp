@@ -105,7 +105,7 @@ Vector vector_of(Index rank, Index step) {
   return values;
 }
 
-/// Returns the means of some steps on each rank; the workers are saved and loaded into new ones after `saved`.
+/// What a worker has saved: types and bytes, by name.
 struct Saved {
   std::map<std::string, std::pair<std::string, std::vector<std::byte>>> items;
 };

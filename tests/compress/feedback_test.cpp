@@ -150,7 +150,7 @@ ExchangeConfig rounded(const CodecConfig& up, ErrorType type) {
   return config;
 }
 
-/// Whether an exchange is done with a worker's errors once it has taken its vector.
+/// Whether an exchange no longer needs a worker's errors once it has taken the worker's vector.
 bool can_be_rounded(const CodecConfig& up) {
   const Traits traits = make_codec(up)->traits();
   return !traits.linear && !traits.shared_max;

@@ -55,7 +55,7 @@ class Tree {
 }  // namespace
 
 // Round 1: worker 0 adds up (2, 3, 0), keeps 3 and drops the 2 of worker 1; worker 2 keeps 5 and drops worker 3's 1.
-// Round 2: 5 is kept, 3 dropped. The 2 is of an element that is in the result: it stays with worker 0.
+// Round 2: 5 is kept, 3 dropped. The 2 belongs to an element in the result, so it stays with worker 0.
 TEST_CASE("what a merge drops of an element that is in the result stays with the worker that dropped it") {
   for (const std::string& backend : backends()) {
     Tree exchange(tree(1), 4, 3, backend);

@@ -26,7 +26,7 @@ double largest_of(const std::vector<float>& row) {
       *std::max_element(row.begin(), row.end(), [](float a, float b) { return std::fabs(a) < std::fabs(b); })));
 }
 
-/// RowCodec shares the largest magnitude as it is.
+/// RowCodec shares the largest magnitude without clipping it.
 std::vector<Case> cases(const std::vector<float>& row) {
   const double most = largest_of(row);
   return {{{.name = "qsgd", .levels = 4}, oracle::qsgd(row, 256, 4, false)},
@@ -64,8 +64,8 @@ TEST_CASE("random rounding throws the coins that the paper names, on every backe
   }
 }
 
-// Each mean lies within 5 standard errors; 1 in 1.7 million would not. A coin with a small chance is skewed, so half of
-// one throw is allowed in addition.
+// Each mean must lie within 5 standard errors; of correct means, 1 in 1.7 million would not. A coin with a small chance
+// has a skewed distribution, so half of one throw is allowed in addition.
 TEST_CASE("the mean over many keys is the row, or the clipped row") {
   constexpr Index kKeys = 4000;
   const std::vector<float> row = oracle::normals(40, 51);

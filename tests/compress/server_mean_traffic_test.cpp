@@ -75,8 +75,8 @@ TEST_CASE("what is recorded is what was planned and what the payloads occupy, fo
           CAPTURE(up.name, down.name, workers);
           const compress::Payload& worker = exchange.channel.worker_payload();
           const compress::Payload& server = exchange.channel.server_payload();
-          // The wire's bytes of a server are the mean of the servers', rounded up for each vector. What varies in size
-          // is planned as the most that it can be.
+          // The bytes of one server are the mean over all servers, rounded up for each vector. Payloads that vary in
+          // size are planned at their largest size.
           const Index up_bytes = payload_bytes(exchange.channel.plan(), Direction::up);
           const Index down_bytes = payload_bytes(exchange.channel.plan(), Direction::down) * workers;
           const Index vectors = exchange.layout.worker().count();

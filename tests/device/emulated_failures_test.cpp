@@ -1,4 +1,4 @@
-// What the CUDA backend does when CUDA fails: the errors' words, and second attempts. Emulated GPUs fail when asked to.
+// What the CUDA backend does when CUDA fails: its error messages and second attempts. Emulated GPUs fail on request.
 #include <new>
 
 #include "device/base/error.hpp"

@@ -54,8 +54,8 @@ double halves(Values values) {
   return values[0];
 }
 
-/// The documented order: interleaved partial sums; the halves of each warp's are added up, then the halves of the
-/// warps' sums.
+/// The documented order: interleaved partial sums, one per lane. In each warp, the halves of the partial sums are added
+/// up; then the halves of the warps' sums are.
 double documented_sum(const Values& terms, std::size_t lanes) {
   Values partial(lanes, 0.0);
   for (std::size_t i = 0; i < terms.size(); ++i) partial[i % lanes] += terms[i];
@@ -250,7 +250,7 @@ TEST_CASE("groups are as large as an item's share of the work") {
   CHECK(group_size({.count = 1, .longest = 100 * kTile, .total = 100 * kTile}, 8) == 8);
   CHECK(group_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 8) == 2);
   CHECK(group_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) == 4);      // one is large
-  CHECK(group_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // more do not pay
+  CHECK(group_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // more do not pay off
   CHECK(group_size({.count = 1, .longest = kTile, .total = kTile}, 8) == 1);
   CHECK(group_size({.count = 9, .longest = 70 * kTile, .total = 100 * kTile}, 8) == 8);  // 5 would leave 3 without work
   CHECK(group_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 7) == 2);

@@ -44,8 +44,8 @@ std::vector<double> sums(const Device& device, const std::vector<float>& values,
   return result.to_host();
 }
 
-/// The documented order, sequentially: 16 interleaved partial sums in each run of 256, pairs of neighbours of runs, of
-/// lanes and of chunks, level by level.
+/// The documented order, sequentially: 16 interleaved partial sums in each run of 256; then neighbours are added in
+/// pairs, level by level: first runs, then lanes, then chunks.
 double documented_sum(const float* values, Index size) {
   const auto tree = [](std::vector<double> level) {
     while (level.size() > 1) {

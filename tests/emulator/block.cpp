@@ -40,7 +40,7 @@ struct Meeting {
   std::array<char, 2> points{};  ///< for the race detector; two, because some threads may begin a round before others
                                  ///< have left the previous one
   Call call;                     ///< where the first thread of this round waits
-  std::array<std::uint64_t, 32> bringing{}, brought{};  ///< of the lanes; of a block, the first number counts
+  std::array<std::uint64_t, 32> bringing{}, brought{};  ///< values of the lanes; a block uses the first number only
 };
 
 class Block {
@@ -77,8 +77,10 @@ class Block {
   bool backwards_ = false;
   unsigned threads_ = 0, next_ = 0, returned_ = 0;
   std::uint64_t progress_ = 0;
-  std::array<const char*, 8> filled_{};  ///< where the shared memory begins that this block has filled; no allocation
-  std::size_t filled_count_ = 0;         ///< in a fiber, which the race detector would take for an access of its thread
+  /// Where each part of shared memory that this block has filled begins. A fiber must not allocate memory for this, or
+  /// the race detector would take the allocation for an access of its thread.
+  std::array<const char*, 8> filled_{};
+  std::size_t filled_count_ = 0;
 };
 
 /// The block that this thread of the process runs. Its stacks are kept, because making them takes longer than running a

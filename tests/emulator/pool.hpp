@@ -55,7 +55,7 @@ cudaError_t report(cudaError_t status);
 /// Reports the error that the GPU has, if any.
 cudaError_t state_of(int ordinal);
 
-/// Reports an error if this thread records, and makes its recordings invalid; for calls that CUDA forbids meanwhile.
+/// Reports an error if this thread records, and makes its recordings invalid; for calls that CUDA forbids during them.
 cudaError_t not_while_recording();
 
 /// Adds work to a stream or to its recording. Fails if the GPU is lost.

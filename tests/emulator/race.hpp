@@ -27,7 +27,7 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// The context in which this thread of the process is.
+  /// The current context of this thread of the process.
   static Context current() { return Context(__tsan_get_current_fiber()); }
   /// Enters the context, which orders nothing.
   void enter() const { __tsan_switch_to_fiber(fiber_, __tsan_switch_to_fiber_no_sync); }

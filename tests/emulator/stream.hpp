@@ -45,10 +45,10 @@ void lose(int ordinal, bool lost = true);
 void fail(int ordinal, cudaError_t reason);
 void fail(cudaStream_t stream, cudaError_t reason);
 
-/// Makes the GPU's pool, and its graphs that are gone, keep that much unused memory until it is trimmed.
+/// Makes the GPU's pool, and its graphs that are gone, keep this many unused bytes until they are trimmed.
 void keep_unused(int ordinal, std::size_t in_pool, std::size_t by_graphs);
 
-/// Lets kernels and products of this GPU start only while so much memory is free, as if each had to load its code.
+/// Lets kernels and products of this GPU start only while this many bytes are free, as if each had to load its code.
 void need_memory_to_start(int ordinal, std::size_t bytes);
 
 /// Sets how many blocks of a cooperative launch GPUs run at once, whatever they say about the occupancy. Under

@@ -94,7 +94,7 @@ class Chart:
         return self.run("return [...document.querySelectorAll('#chart-box canvas')].map(c => c.toDataURL()).join()")
 
     def click(self, name, lines=None, changes=True):
-        """Clicks a control, after which the chart has that many lines and looks different."""
+        """Clicks a control. The chart then has to have `lines` lines, if that is given, and look different."""
         before = self.pixels()
         self.driver.find_element("id", name).click()
         if lines is not None and self.lines() != lines:

@@ -1,5 +1,5 @@
-// Files that damage, or their author, has made dangerous for HDF5: each gives at most a one-line error message, in
-// time.
+// Files that are dangerous for HDF5, because of damage or because their author wanted it: each gives at most a one-line
+// error message, without a long wait.
 
 #include <sys/stat.h>
 

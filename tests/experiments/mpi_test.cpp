@@ -101,8 +101,8 @@ std::vector<Index> of_ranks(const std::string& json, const std::string& key) {
 constexpr Index kParameters = 4 * 5 + 5 + 5 * 3 + 3;
 const std::vector<Index> kHeld = {4, 4, 4, 2};  ///< workers of four ranks
 
-/// Bytes that a rank of four receives in a dense step: from every other rank its node's part of this rank's columns, in
-/// double, and its part of the mean.
+/// Bytes that a rank of four receives in a dense step: from every other rank, a partial sum of this rank's columns, in
+/// double, and the other rank's part of the mean.
 Index dense_bytes(Index rank) {
   const auto columns = [](Index r) { return kParameters * (r + 1) / 4 - kParameters * r / 4; };
   return 3 * columns(rank) * 8 + (kParameters - columns(rank)) * 4;

@@ -12,7 +12,7 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-/// Returns the only name in a folder that nothing below it has.
+/// Returns the name of the only entry in a folder.
 std::string only_entry(const Folder& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "")) {

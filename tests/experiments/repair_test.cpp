@@ -58,7 +58,7 @@ Outcome with_file_limit(const Folder& folder, Index kilobytes, const Arguments& 
 }  // namespace
 
 TEST_CASE("repair: a log with a torn column is shown, and continues from its checkpoint without that column") {
-  const NoLeakCheck leaks;  // of HDF5 itself, on damaged files
+  const NoLeakCheck leaks;  // HDF5 itself leaks memory on damaged files
   const Folder folder;
   run_onebit(folder, with_tensors({"-o", "whole.h5"}));
   killed_at(folder, "checkpoint.named:3", with_tensors());
@@ -115,7 +115,7 @@ TEST_CASE("repair: a program without standard streams does not write to its own 
 }
 
 TEST_CASE("repair: without a checkpoint, or without the steps, a damaged log is refused as before") {
-  const NoLeakCheck leaks;  // of HDF5 itself, on damaged files
+  const NoLeakCheck leaks;  // HDF5 itself leaks memory on damaged files
   const Folder folder;
   killed_at(folder, "log.counts:30", with_tensors({"--checkpoint.every", "0"}));
   damage(folder / "run.h5", "tensors/momentum_l2");
@@ -137,7 +137,7 @@ TEST_CASE("repair: without a checkpoint, or without the steps, a damaged log is 
 }
 
 TEST_CASE("repair: a log that met a limit on the size of files is read and continued") {
-  const NoLeakCheck leaks;  // of HDF5 itself, on damaged files
+  const NoLeakCheck leaks;  // HDF5 itself leaks memory on damaged files
   const Folder folder;
   const Arguments longer = {"--steps", "1500", "--checkpoint.every", "500", "--log.flush-every", "10"};
   run_onebit(folder, with_tensors(joined(longer, {"-o", "whole.h5"})));
@@ -162,7 +162,7 @@ TEST_CASE("repair: a log that met a limit on the size of files is read and conti
 }
 
 TEST_CASE("repair: a live log that was cut off in a copy is refused if committed rows are missing") {
-  const NoLeakCheck leaks;  // of HDF5 itself, on damaged files
+  const NoLeakCheck leaks;  // HDF5 itself leaks memory on damaged files
   const Folder folder;
   killed_at(folder, "checkpoint.named:3", with_tensors());
   fs::copy_file(folder / "run.h5", folder / "cut.h5");

@@ -273,7 +273,7 @@ TEST_CASE("sweep: a folder keeps its definition, others only extend it") {
              Contains("another sweep: it has 'axis = optimizer.lr=0.1,0.2' instead of 'axis = optimizer.lr=0.2,0.3'") &&
                  Contains("--extend"));
   CHECK(definitions_in(folder.path(), second, true, true).size() == 2);
-  CHECK(definitions_in(folder.path(), first, false, true).size() == 2);  // either of them resumes the union
+  CHECK(definitions_in(folder.path(), first, false, true).size() == 2);  // either definition resumes both
   CHECK(definitions_in(folder.path(), second, true, true).size() == 2);
   // Common options that differ between the definitions distinguish the points too.
   const auto never = [](const auto&) { return std::nullopt; };

@@ -72,8 +72,8 @@ Arguments endless(const Arguments& more = {}) {
                                   more));
 }
 
-/// Starts the sweep repeatedly, and ends it by a signal after a few more points each time, all in the first third of
-/// its points, so that it does not end before the signal comes; then lets it finish. Returns how often it was
+/// Starts the sweep repeatedly, and ends it by a signal after a few more points each time; then lets it finish. All
+/// signals come in the first third of its points, so that it does not end before them. Returns how often it was
 /// interrupted.
 Index play_interrupted(const Folder& folder, const Arguments& sweep, const std::vector<int>& signals, Index points) {
   Index interrupted = 0;
@@ -227,7 +227,7 @@ TEST_CASE("sweep: epochs are counted where evaluations are chosen") {
     const sim::LogReader log(path);
     const std::vector<double> steps = log.column("steps/step");
     for (const auto& [name, value] : log.header().config) {
-      if (name == "eval.examples") CHECK(std::stod(value) <= steps.back());  // twice, half of 4 a step at most
+      if (name == "eval.examples") CHECK(std::stod(value) <= steps.back());  // half of 4 per step, for two evaluations
     }
   }
 }

@@ -4,7 +4,7 @@
 
 using namespace onebit;
 
-/// The recorded results of a preset, which are compared with no runs.
+/// The recorded results of a preset, which are compared with an empty set of runs.
 ONEBIT_FUZZ(input) {
   static fuzz::ScratchFile file;
   file.assign(input.rest());

@@ -61,7 +61,7 @@ const fuzz::Logs& all_logs() {
 
 }  // namespace
 
-/// HDF5 sleeps between attempts to read what may still be being written. Here nothing is being written.
+/// HDF5 sleeps between attempts to read a file that a writer may still be changing. Here there is no writer.
 extern "C" int nanosleep(const timespec*, timespec*) {
   return 0;
 }

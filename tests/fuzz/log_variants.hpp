@@ -11,7 +11,7 @@ namespace onebit::fuzz {
 struct LogVariant {
   std::size_t size = 0;
   std::vector<std::pair<std::size_t, Bytes>> differences;
-  /// Blocks that contain anything. Most of a small log is empty room for more rows.
+  /// Blocks that are not empty. Most of a small log is empty space for more rows.
   std::vector<std::size_t> blocks;
 
   void apply(Changes& changes) const;

@@ -120,7 +120,7 @@ TEST_CASE("a calibration keeps the choice of its start unless another one is cle
     Cluster from = start();
     from.all_reduce = choice;
     CAPTURE(name(choice));
-    // Every algorithm fits two configurations of one size, and more of them hold no reason to write another one.
+    // Every algorithm fits two configurations of one size, and more configurations give no reason to choose another.
     const auto two = calibrate(planted(truth, {1, 2}, {1e9}), from);
     CHECK(two.front().cluster.all_reduce == choice);
     CHECK(two.front().worst < 1e-6);

@@ -40,10 +40,11 @@ TEST_CASE("flows that share a link share it fairly") {
   const Fabric fabric(round_cluster(), 4);  // 1 GB/s
   CHECK(seconds({flow(0, 1, 1e9)}, fabric) == Approx(1));
   CHECK(seconds({flow(0, 1, 1e9), flow(0, 2, 1e9)}, fabric) == Approx(2));
-  // 0 sends two; the one to 1 shares its way in with a third. All have a half until the short one ends.
+  // GPU 0 sends two flows; the one to GPU 1 shares the way in with a third flow. All run at half the rate until the
+  // short one ends.
   CHECK(seconds({flow(0, 1, 1e9), flow(0, 2, 1e9), flow(3, 1, 0.5e9)}, fabric) == Approx(2));
-  // 0 -> 1 gets a third of the way into 1; 0 -> 2 gets the two thirds that it leaves, 1 GB in 1.5 s, and from then on
-  // nothing is gained for 0 -> 1, which shares with two others: 3 s in all.
+  // 0 -> 1 gets a third of the way into 1. 0 -> 2 gets the two thirds that are left of the way out of 0, and sends 1 GB
+  // in 1.5 s. That does not speed up 0 -> 1, which still shares with two others: 3 s in all.
   CHECK(seconds({flow(0, 1, 1e9), flow(0, 2, 1e9), flow(2, 1, 1e9), flow(3, 1, 1e9)}, fabric) == Approx(3));
   Cluster capped = round_cluster();
   capped.nic.stream_cap = BytesPerSecond(0.25e9);
@@ -99,7 +100,7 @@ TEST_CASE("two jobs on one network take twice as long, a background flow costs i
   const std::vector<TimedPlan> one = {{&job, Seconds(0)}};
   const std::vector<Flow> elephant = {flow(0, 5, 0)};
   CHECK(finish_times(one, elephant, fabric).front().value == Approx(2 * alone).epsilon(0.01));
-  // A job that begins when the other has ended does not feel it.
+  // A job that begins when the other has ended is not slowed by it.
   const std::vector<TimedPlan> apart = {{&job, Seconds(0)}, {&job, Seconds(10)}};
   const auto ends = finish_times(apart, {}, fabric);
   CHECK(ends[1].value - 10 == Approx(ends[0].value));

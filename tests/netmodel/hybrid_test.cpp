@@ -183,7 +183,7 @@ TEST_CASE("hybrid: the bottom layers hide the all-to-all, and decide the time if
   CHECK_FALSE(stage(large, "embeddings").critical);
   CHECK(stage(large, "bottom layers, forward").critical);
   CHECK(stage(large, "embeddings").hidden.value == Approx(exchange));
-  // Backward, 2 ms hide all of it already
+  // In the backward pass, the bottom layers' 2 ms are already enough to hide all of it
   CHECK(stage(small, "gradients of embeddings").hidden.value == Approx(exchange));
   CHECK(small.step.communication.value == Approx(kCall + 32e-6 + exchange - 1e-3));
   CHECK(large.step.communication.value == Approx(kCall + 32e-6));
@@ -311,7 +311,7 @@ TEST_CASE("hybrid: stragglers slow passes and pooling down, and not the updates"
 
 TEST_CASE("hybrid: published training runs of MLPerf's shape") {
   // TorchRec's example on AWS p4d (facebookresearch/dlrm, torchrec_dlrm/README.MD) and NVIDIA's on one GPU. The first
-  // of these rows sets the workload's fixed time, the others are used for nothing.
+  // of these rows sets the workload's fixed time; nothing is fitted to the others.
   const Workload& workload = find_workload("dlrm-mlperf");
   const auto predicted = [&](const char* gpu, Index gpus, Index batch) {
     Cluster cluster = find_cluster("aws-p4d");

@@ -231,7 +231,7 @@ TEST_CASE("a codec's time: its passes, every payload written and read, and what 
   sparse.exchanges.front().payload_bytes = 52'000;  // all elements: adding them touches the vector once
   CHECK(bytes(sparse) == Approx(32 * 8000 + 9 * 52'000 + 8 * 8 * 8000).epsilon(1e-12));
   CHECK_THROWS_WITH(bytes(sparse, {.codec = CodecKernels::released}),
-                    Contains("no figure of this codec's released code"));
+                    Contains("no figure is known for this codec's released code"));
   sparse.passes = {};
   CHECK_THROWS_WITH(bytes(sparse), Contains("cost of the run's codec is not known"));
 }

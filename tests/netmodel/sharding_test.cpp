@@ -71,8 +71,8 @@ TEST_CASE("sharding: ZeRO++ gathers int8 weights between nodes, and its gradient
   CHECK(step(node, Sharding::zeropp, Overlap::none).codec.value == Approx(4 * 6.625 * kParameters / 2.6e12));
   CHECK(step(one, Sharding::zeropp, Overlap::none).codec.value == 0);
   CHECK(estimate.optimizer.value == Approx(0.0005));
-  // What leaves a node: with ZeRO-3 three times 2 bytes of each element but those of its own, on one eighth of which
-  // each rail sends; with ZeRO++ int8 weights once, and int4 gradients once
+  // Bytes that leave a node: with ZeRO-3, three times 2 bytes for 31/32 of the elements, one eighth of them on each
+  // rail; with ZeRO++, int8 weights once, and int4 gradients once
   const StepEstimate third = step(fabric, Sharding::zero3, Overlap::none);
   CHECK(third.exchange.nic_bytes.value == Approx(4 * 3 * 2.0 * kParameters * 31 / 32));
   CHECK(estimate.exchange.nic_bytes.value == Approx(4 * (1.0 * kParameters * 31 / 32 + 0.5 * kParameters * 3 / 4)));

@@ -31,7 +31,7 @@ struct Case {
   Algorithm algorithm;
   double bytes;
   double slow, fast;                    ///< milliseconds by SimGrid 3.32
-  double network_steps, gpu_steps = 0;  ///< steps of which each took the latency of a link there
+  double network_steps, gpu_steps = 0;  ///< number of steps that each took a link's latency in SimGrid
 };
 constexpr double kPacked = 42.5e6;
 const std::vector<Case> kCases = {

@@ -145,8 +145,8 @@ inline Vector masked(Vector values, const Mask& mask) {
   return values;
 }
 
-/// Logits of an example at every position. Sites count up from the embedding; each is one that the network has: without
-/// dropout they do not matter.
+/// Logits of an example at every position. Sites are numbered in order, beginning with the embedding, and `masks` is
+/// called for every one, even where there is no dropout.
 inline Vector logits_of(const Transformer& model, const Vector& parameters, const Tokens& tokens, const Masks& masks) {
   Reader read(parameters);
   const Index d = model.width;
@@ -189,7 +189,7 @@ inline Vector logits_of(const Transformer& model, const Vector& parameters, cons
   return logits;
 }
 
-/// Sum of the cross-entropies of an example's labels; negative ones are none.
+/// Sum of the cross-entropies of an example's labels; negative numbers are not labels.
 inline double loss_of(const Transformer& model, const Vector& parameters, const Tokens& tokens, const Tokens& labels,
                       const Masks& masks) {
   const Vector logits = logits_of(model, parameters, tokens, masks);

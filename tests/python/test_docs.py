@@ -26,7 +26,7 @@ onebit.run(model="mlp", data="synthetic", workers=16, steps=101, optimizer="oneb
            checkpoint_every=100, eval_every=101, out="run.h5", overwrite=True)
 """,
 }
-# What the files are that the blocks have written.
+# Code that uses what the blocks have written.
 READS = {
     "docs/data.md": """
 onebit.run(model="mlp", data="idx", data_path="images.idx3-ubyte,labels.idx1-ubyte", steps=2, workers=1, batch=2,

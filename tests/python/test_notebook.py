@@ -49,7 +49,7 @@ def notebook_of(*cells):
 
 
 def kinds(cell):
-    """What a cell shows besides the place of a progress line, which slow machines have."""
+    """What a cell shows, without the place of a progress line, which only slow machines have."""
     return [sorted(output.get("data", {"stream": ""})) for output in cell.outputs
             if output.get("data") != {"text/plain": ""}]
 

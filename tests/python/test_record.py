@@ -1,5 +1,5 @@
 """onebit.torch.record: traces hold each worker's gradients, from a loop in one process and from two processes of
-DistributedDataParallel, and replay to where torch's own optimizer went."""
+DistributedDataParallel, and their replays end where torch's own optimizer did."""
 import functools
 import json
 import multiprocessing

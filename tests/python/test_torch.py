@@ -30,7 +30,7 @@ from onebit.torch import _library
 from support import PROGRAM
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The default number of threads is one per core and process, which takes turns on a machine with few cores.
+# By default, every process has one thread per core, and on a machine with few cores they have to take turns.
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo",
                "PYTHONPATH": f"{HERE.parent.parent / 'python'}:{HERE}"}
 
@@ -81,8 +81,8 @@ class Ranks(unittest.TestCase):
             return out["params"][:], h5py.File(self.folder / f"{name}-log.h5")
 
     def require_traffic(self, ranks, case, log):
-        """What each rank counts is what the log counts. Returns what the ranks together really sent in each step, and
-        what the log counts for all of them."""
+        """Checks that each rank counts what the log counts. Returns the bytes that all ranks together really sent in
+        each step, and those that the log counts for all of them."""
         steps = log["steps"]
         for rank in ranks:
             for name, column in (("up", "bytes_up"), ("down", "bytes_down"), ("messages", "messages")):

@@ -385,7 +385,7 @@ TEST_CASE("clicks-random: bags of fixed and of random length") {
     return share;
   };
   DataConfig config = random_clicks(20000, "1000000000", 4);
-  const std::vector<double> wanted = {0, 0.375, 0.25, 0.25, 0.125};  // of round(max(1, 4 u))
+  const std::vector<double> wanted = {0, 0.375, 0.25, 0.25, 0.125};  // the distribution of round(max(1, 4 u))
   const std::vector<double> found = lengths(config);
   for (std::size_t i = 0; i < 5; ++i) CHECK(found[i] == Approx(wanted[i]).margin(0.015));
   config.fixed_bag = true;

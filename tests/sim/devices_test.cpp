@@ -234,7 +234,7 @@ TEST_CASE("devices receive in each stage what its exchange must move") {
   const Index chunk = round_up(parameters, compress::padding_quantum(14)) / 14 / 8;  // of one server, in bytes
   const std::vector<Index> held = {8, 6};
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    // Dense: the other's one node over our half of the columns, in double, and its half of the mean.
+    // Dense: the other's partial sum over our half of the columns, in double, and its half of the mean.
     const Index columns = rank == 0 ? parameters / 2 : parameters - parameters / 2;
     const Index dense = columns * 8 + (parameters - columns) * 4;
     const Index own = held[rank], theirs = held[1 - rank];

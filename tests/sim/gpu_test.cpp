@@ -41,7 +41,7 @@ RunResult run_until_lost(const RunConfig& config, const std::string& path, Index
   return result;
 }
 
-/// A run that starts with few allocations left: how it ends, how many steps it tells of, and its memory plan.
+/// A run that starts with few allocations left: how it ends, how many steps it reports, and its memory plan.
 struct ShortOfMemory {
   RunResult result;
   Index steps = 0;
@@ -335,7 +335,7 @@ TEST_CASE("whichever allocation fails, a run ends with the plan and a complete l
     CHECK(used_by_runs() == used);
     if (std::filesystem::exists(path)) {
       const Index rows = std::ssize(LogReader(path).steps());
-      CHECK((rows == ending.steps || rows == ending.steps + 1));  // the last may be logged and not told of
+      CHECK((rows == ending.steps || rows == ending.steps + 1));  // the last may be logged but not reported
     }
     if (status != RunStatus::failed) continue;
     CHECK_THAT(ending.result.reason, Catch::Contains("out of memory (planned: " + ending.plan));

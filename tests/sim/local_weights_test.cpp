@@ -102,7 +102,7 @@ TEST_CASE("local weights: norm, distance and evaluation are those of the rows") 
   const double loss = cluster.evaluate().loss;
   StepOutcome outcome;
   outcome.step = 1;
-  // Seven workers are a half above in every coordinate, seven a half below.
+  // In every coordinate, seven workers are 0.5 above the initial weights, and seven are 0.5 below.
   set_rows(cluster, [&](Index worker) {
     std::vector<float> row = base;
     for (float& x : row) x = x + (worker % 2 == 0 ? 0.5f : -0.5f);

@@ -90,7 +90,7 @@ TEST_CASE("parts: the copy of a compression that was killed is removed, but not 
   const std::string log = read_file(path);
   write_file(part, "half of a copy");
   {
-    const SharedLock lock(path);  // as a program holds that is compressing the log
+    const SharedLock lock(path);  // like that of a program that is compressing the log
     remove_left_part(path);
     CHECK(fs::exists(part));
   }

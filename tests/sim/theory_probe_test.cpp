@@ -351,7 +351,7 @@ TEST_CASE("denominators and what is divided by them are those of the formula, in
     CHECK(probes[i].least_denominator == Approx(d).epsilon(1e-5));
     CHECK(probes[i].scaled_gradient_square == Approx(probes[i].gradient_square / d).epsilon(1e-4));
     const double before = t >= 12 ? denominator(probes[i].shadow_l1, t)
-                                  : denominator(steps[i - 1].variance_l1, t - 1);  // else the frozen one
+                                  : denominator(steps[i - 1].variance_l1, t - 1);  // warm-up: the previous row's
     CHECK(probes[i].rate_drift == Approx(std::fabs(std::log(d / before))).epsilon(1e-3).margin(1e-6));
     const double old_root = (t > 12 ? d : before) - 0.01, new_root = (t > 12 ? before : d) - 0.01;
     const bool moves = std::fabs(new_root - old_root) > config.probe.moved * old_root;

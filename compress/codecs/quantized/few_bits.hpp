@@ -14,7 +14,7 @@ namespace onebit::compress {
 /// would clip a constant segment, or one of a single element, to nothing.
 ///
 /// Payload: s (float32; also on the way up, where every receiver knows it already), then five elements per byte in base
-/// 3, the first one lowest: 0 for -s, 1 for 0, 2 for +s. Places after the last element are 0.
+/// 3, the first one in the lowest digit: 0 for -s, 1 for 0, 2 for +s. Places after the last element are 0.
 ///
 /// E||C[y] - y||^2 = s ||y||_1 - ||y||_2^2 without clipping. No omega is declared, because another worker may make s
 /// arbitrarily large. For a single worker, omega is (sqrt(n) - 1) / 2.

@@ -52,7 +52,7 @@ struct TopKSampled {
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload.bytes(n, most(n)); }
   double delta(Index n) const { return n > 0 ? static_cast<double>(rank(n)) / static_cast<double>(n) : 1; }
-  /// A sampled element takes a sector of eight.
+  /// To read one sampled element, a GPU reads a sector of eight.
   double reads() const { return 1 + kSelectionPasses * 8 * sample; }
   void set_density(double density) { count = {density, 0}; }
 
