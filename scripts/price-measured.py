@@ -3,9 +3,9 @@
 
     price-measured.py PROGRAM [--shared FOLDER] [--check PAGE]
 
-Prices every row of docs/measurements/collectives.csv and, if the folder holds network/measured.json, every command of
-that file, and prints the tables of docs/price-measured.md. With --check, compares them with the page instead, and the
-exit status is 1 if they differ.
+Prices every row of docs/measurements/collectives.csv and, if the folder holds data/network/measured.json, every
+command of that file, and prints the tables of docs/price-measured.md. With --check, compares them with the page
+instead, and the exit status is 1 if they differ.
 """
 import argparse
 import csv
@@ -131,7 +131,7 @@ def commands_table(program, rows):
         guess = in_plain_words(row["parameters_that_had_to_be_guessed"])
         kind = "nothing guessed" if guess.startswith("nothing guessed") else "guessed"
         if command != row["example_command"]:
-            guess = "a preset replaces the links of the command, for which the note was: " + guess
+            guess = "a preset replaces the links of the command; the note on those links: " + guess
             if "GPU model not stated" not in guess:
                 kind = "a preset in place of guessed links"
         kept["all rows"].append(error)

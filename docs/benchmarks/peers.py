@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Times the same step in onebit, PyTorch and JAX, interleaved on one machine: N workers' gradients, then the compressed
-stage of 1-bit Adam (momentum, one sign per number and one scale per tensor, errors fed back at workers and server,
-frozen variance). float32, two cores or a GPU. Prints a Markdown table, or JSON.
+"""Times the same step in onebit, PyTorch and JAX, interleaved on one machine, and prints a Markdown table or JSON.
+
+The step computes N workers' gradients, then the compressed stage of 1-bit Adam (momentum, one sign per number and one
+scale per tensor, errors fed back at workers and server, frozen variance), in float32, on two cores or a GPU.
 
     python3 -m venv peers && peers/bin/pip install numpy jax torch
     peers/bin/python docs/benchmarks/peers.py build/release/experiments/onebit

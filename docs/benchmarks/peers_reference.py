@@ -67,7 +67,7 @@ def bert(vocabulary, width, heads, depth, context, chosen, workers, batch):
 
 
 def initial_state(problem):
-    """All that a step reads and writes, as after some steps: tensors by name; `errors` has one row per worker."""
+    """All that a step reads and writes, as if after some steps: tensors by name; `errors` has one row per worker."""
     random = np.random.default_rng(2)
 
     def normals(scale, workers=()):
