@@ -95,8 +95,8 @@ macro(onebit_sources to)
   file(GLOB_RECURSE ${to} CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARGN})
 endmacro()
 
-# onebit_join_sources(<list> <name> [files that stay alone ...]): replaces the files in the list by joined ones, called
-# after the name, that include several of them.
+# onebit_join_sources(<list> <name> [files that stay alone ...]): replaces the files in the list by joined ones, which
+# include several of them and are named after <name>.
 function(onebit_join_sources list name)
   if(NOT ${list} OR NOT ONEBIT_JOIN_SOURCES GREATER 1)
     return()
@@ -130,10 +130,9 @@ endfunction()
 # onebit_room(<name> [NO_SPEED] [FOLDERS a ...] [EXCEPT a.cpp ...] [ALONE a.cpp ...] [STUB a.cpp ...] [FUZZED a.cpp ...]
 # DEPENDS other-rooms-or-libraries ...): declares the library of all sources in a room's folder, or only in its
 # subfolders FOLDERS. EXCEPT: files that are built elsewhere. ALONE: files that are never joined with others. FUZZED:
-# files that read what strangers wrote; globs may stand for them. With ONEBIT_FUZZ they have libFuzzer's counters, in test
+# files that read input from others, given by name or as globs. With ONEBIT_FUZZ they have libFuzzer's counters, in test
 # programs too. -fsanitize=fuzzer-no-link would do the same, but rejects precompiled headers that were built with other
-# flags. STUB: files compiled instead of the .cu files if there is
-# no nvcc. NO_SPEED: the room's speed does not matter.
+# flags. STUB: files compiled instead of the .cu files if there is no nvcc. NO_SPEED: the room's speed does not matter.
 function(onebit_room name)
   cmake_parse_arguments(ROOM "NO_SPEED" "" "FOLDERS;EXCEPT;ALONE;FUZZED;STUB;DEPENDS" ${ARGN})
   list(TRANSFORM ROOM_FOLDERS APPEND /)

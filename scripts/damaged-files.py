@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Damages HDF5 files in their inner structures and checks that every command that reads them ends well.
 
-    damaged-files.py PROGRAM FOLDER [--count N] [--seed S] [--cases log,old-log,live,trace,...] [--seconds 10] [--keep]
+    damaged-files.py PROGRAM FOLDER [--count N] [--seed S] [--cases log,old-log,live,trace,...] [--seconds 10]
 
 Each file is a copy of a log, a trace, a file of weights or a checkpoint in which 1 to 4 fields of structures (heaps,
-B-trees, object headers, chunk indexes) have other values. Where a structure has a checksum it is computed anew, and so
-is the seal of a checkpoint, so that the damage gets past them. Each outcome is one of
+B-trees, object headers, chunk indexes) are changed. The checksum of a structure and the seal of a checkpoint are
+computed anew, so that they do not reveal the damage. Each outcome is one of
 
     read      exit status 0
     refused   another exit status and a one-line error message
-    bad       anything else: a death by a signal, more than --seconds, 1 GB of memory or more, or several lines. The
+    bad       anything else: a death by a signal, more than --seconds, more than 1 GiB of memory, or several lines. The
               files are kept in FOLDER/bad, and the exit status of this script is 1
 
 The files depend only on the seed, N and the program that writes the undamaged ones.
@@ -48,7 +48,7 @@ SIGNATURES = re.compile(b"|".join(WITH_CHECKSUM + PLAIN + (b"FHDB",)))
 
 
 def lookup3(words, lengths):
-    """Bob Jenkins' hash of the first `length` bytes, for every length (a multiple of nothing in particular, above 0).
+    """Bob Jenkins' hash of the first `length` bytes, for every length (any numbers above 0).
     words: the bytes, padded with zeros to a multiple of 12, as little-endian uint32."""
     def rot(x, k):
         return (x << np.uint32(k)) | (x >> np.uint32(32 - k))
@@ -181,7 +181,7 @@ def damage(data, parts, chance):
 
 
 def sealed(data):
-    """A checkpoint with the length and checksum of its bytes, without the one of its values, which early ones lack."""
+    """A checkpoint with the length and the checksum of its bytes; that of its values is left out, as in early ones."""
     rest = data[512:]
     return f"onebit-checkpoint 1\nbytes {len(rest)}\ncrc32 {zlib.crc32(rest):08x}\n".encode().ljust(512, b"\0") + rest
 
@@ -312,7 +312,7 @@ class Case:
         if status == 0:
             return "read", text
         errors = sum(line.startswith("onebit: error: ") for line in text.splitlines())
-        return ("refused", text.strip()) if errors == 1 else ("bad", f"{errors} lines of error: {text[-200:]}")
+        return ("refused", text.strip()) if errors == 1 else ("bad", f"{errors} error lines: {text[-200:]}")
 
 
 def keep(args, case, number, data, command, why):

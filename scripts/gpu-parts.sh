@@ -113,7 +113,7 @@ part_test() {
   if ((status || ${f:-1} || ${p:-0} == 0)); then failed "$part" "$status" "$counts"; else row passed "$counts"; fi
 }
 
-# sanitizer FILTER: runs tests of test_device under the tool that is named like the part. An emulated GPU's programs are
+# sanitizer FILTER: runs tests of test_device under the tool that the part is named after. An emulated GPU's programs are
 # built with ASan and UBSan instead.
 sanitizer() {
   local status=0 tool errors

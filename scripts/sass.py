@@ -1,4 +1,4 @@
-"""Machine code of CUDA kernels (SASS): reads the listings of cuobjdump, finds the ways through a kernel and its loops,
+"""Machine code of CUDA kernels (SASS): reads the listings of cuobjdump, finds the paths through a kernel and its loops,
 and counts what a thread does there. For scripts/gpu-predictions."""
 import dataclasses
 import heapq
@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-CALL = 200  # instructions of a called slow path, more or less
+CALL = 200  # instructions of a called slow path, roughly
 
 INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,6})\*/\s+(?:\{\s*)?(@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?)\s*;")
 NAME = re.compile(r"Function : (\S+)")
@@ -140,7 +140,7 @@ class Blocks:
         return max(range(self.end), key=lambda k: marks(self.blocks[k], mark))
 
     def way(self, start, goal):
-        """The blocks of the shortest way from start to goal, without the goal; None if there is none. From a block to
+        """The blocks of the shortest path from start to goal, without the goal; None if there is none. From a block to
         itself, it is the shortest loop."""
         queue, came = [(self.cost[start], after, start) for after in self.next[start]], {}
         while queue and goal not in came:
@@ -162,7 +162,7 @@ class Blocks:
         return [(after, k) for k in range(self.end) for after in self.next[k] if after <= k]
 
     def longest(self, first, last):
-        """The blocks of the longest way from first to last that goes forward and calls nothing; [] if there is none."""
+        """The blocks of the longest path from first to last that goes forward and calls nothing; [] if there is none."""
         best = {first: (self.cost[first], None)}
         for k in range(first, last):
             for after in self.next[k] if k in best else []:
@@ -209,7 +209,7 @@ class Counts:
 
 def counts(code):
     """Counts of one pass through the code. Loads of bytes, which other elements share, and loads from an address that
-    was just loaded from are near: they mostly hit the cache of the multiprocessor."""
+    has just been loaded count as near: they mostly hit the cache of the multiprocessor."""
     pending, near, seen, waits, local = set(), set(), set(), 0, marks(code, LOCAL)
     for instruction in code:
         if pending & instruction.reads():

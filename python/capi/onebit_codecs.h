@@ -84,7 +84,7 @@ typedef struct onebit_report {
   double bytes_up, bytes_down;
   int64_t messages;
   const char* phase;  /* as 'onebit inspect' names it */
-  const char* events; /* events of the step, one a line; valid until the next step of this worker */
+  const char* events; /* events of the step, one per line; valid until the next step of this worker */
 } onebit_report;
 onebit_report onebit_last_report(const onebit_worker* worker);
 

@@ -9,7 +9,8 @@
 namespace onebit::capi {
 
 /// Return the defaults overridden by the options of an exchange, or of an optimizer and its exchange. Throw ConfigError
-/// for unknown names, with the nearest, for malformed values, and for parameters that the codecs do not read.
+/// for unknown names (the message suggests the nearest one), for malformed values, and for parameters that the codecs
+/// do not read.
 compress::ExchangeConfig exchange_of(std::span<const onebit_option> options);
 optim::OptimizerConfig optimizer_of(std::span<const onebit_option> options);
 

@@ -1,7 +1,7 @@
 """The Python package of onebit, a laboratory for communication-compressed training.
 
-`load` reads logs and folders of logs, `run`, `compare`, `sweep`, `price`, `freeze`, `validate`, `report`, `card` and
-`verify` call the program, `plot` draws. Nothing else is imported until it is used, so `import onebit` takes a few
+`load` reads logs and folders of logs; `run`, `compare`, `sweep`, `price`, `freeze`, `validate`, `report`, `card` and
+`verify` call the program; `plot` draws. Each module is imported when it is first used, so `import onebit` takes a few
 milliseconds.
 """
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
                                  run as run, sweep as sweep, validate as validate, verify as verify)
     from onebit.runs import Run as Run, Runs as Runs, load as load
 
-# Where each public name is defined; None: it is a module itself.
+# The module that defines each public name; None: the name is a module itself.
 _HOMES: dict[str, str | None] = {
     **dict.fromkeys(("OnebitError", "version"), "_program"),
     **dict.fromkeys(("Run", "Runs", "load"), "runs"),
@@ -24,9 +24,9 @@ _HOMES: dict[str, str | None] = {
     **dict.fromkeys(("jax", "logs", "plot", "torch"), None),
 }
 
-__all__ = sorted(set(_HOMES) - {"jax", "torch"})  # what needs no more than the package does
+__all__ = sorted(set(_HOMES) - {"jax", "torch"})  # names that need only the package's own dependencies
 
-if not TYPE_CHECKING:  # or a type checker would accept every name
+if not TYPE_CHECKING:  # otherwise a type checker would accept every name
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:
             raise AttributeError(f"module 'onebit' has no attribute '{name}'")

@@ -31,7 +31,7 @@ def tensor_names(log: Log) -> list[str]:
 
 
 def _wanted(names: Sequence[str], columns: Sequence[str] | None, keys: Sequence[str], where: str) -> list[str]:
-    """Returns the names of the columns to read, those in `keys` first; `columns`: None stands for all, a text for one.
+    """Returns the names of the columns to read, those in `keys` first. `columns`: None means all, a text one column.
 
     Throws for a column that is in neither `names` nor `keys`.
     """
@@ -105,7 +105,7 @@ def no_evaluations() -> Table:
 def frame(table: Table) -> pd.DataFrame:
     """Returns a frame of the columns.
 
-    Texts are no categories: groupby would add rows for combinations that do not exist.
+    Texts are not made categories, because groupby would then add rows for combinations that do not exist.
     """
     return pd.DataFrame(table, copy=False)
 

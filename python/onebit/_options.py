@@ -50,8 +50,8 @@ def _keyword(name: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Returns a value as the command line has it."""
-    if getattr(value, "ndim", None) == 0:  # a number of numpy
+    """Returns a value as it is written on a command line."""
+    if getattr(value, "ndim", None) == 0:  # a numpy scalar
         value = value.item()
     if isinstance(value, Mapping):  # settings of an arm
         return ",".join(f"{long_name(name)}={_text(each)}" for name, each in value.items())
@@ -63,12 +63,12 @@ def _text(value: Any) -> str:
 
 
 def _values(values: Any) -> str:
-    """Returns the values of an axis: joined by semicolons where one has a comma, as lists do."""
+    """Returns the values of an axis, joined by commas, or by semicolons if one contains a comma, as lists do."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         return _text(values)
     texts = [_text(each) for each in values]
     if len(texts) == 1 and "," in texts[0]:
-        raise OnebitError("an axis with a single list", texts[0], "give the option itself that list")
+        raise OnebitError("an axis with a single list", texts[0], "set the option itself to that list")
     return (";" if any("," in text for text in texts) else ",").join(texts)
 
 
@@ -118,7 +118,7 @@ def command_line(command: str, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _literal(text: str) -> str:
-    """Returns a value of the command line as Python writes it."""
+    """Returns a value from a command line as it is written in Python."""
     try:
         float(text)
     except ValueError:
@@ -127,7 +127,7 @@ def _literal(text: str) -> str:
 
 
 def _call_of(command: str, words: Sequence[str]) -> str:
-    """Returns the call in Python of a command line whose options are written as command_line() writes them."""
+    """Returns the Python call that makes a command line, whose options are written as command_line() writes them."""
     known = {f"-{name}" if len(name) == 1 else f"--{name}": option for option in options_of(command)
              for name in (option.name, option.short) if name}
     values: dict[str, list[str]] = {}
@@ -146,12 +146,12 @@ _CONTINUE = "onebit: stopped; to continue: onebit "
 
 
 def in_python(line: str) -> str:
-    """Returns a line of the program's messages with the call in Python where it names a command or an option."""
+    """Returns a line of the program's messages, with a command or an option in it replaced by its form in Python."""
     if line.startswith(_CONTINUE):
         try:
             command, *words = shlex.split(line[len(_CONTINUE):])
             return f"onebit: stopped; to continue: {_call_of(command, words)}"
-        except (KeyError, StopIteration, ValueError):  # of a program of another version
+        except (KeyError, StopIteration, ValueError):  # the program has another version
             return line
     return line.replace("; -o gives it another name", "; out=... gives it another name")
 

@@ -17,7 +17,7 @@ from onebit._screen import Screen
 # The program shows its progress line if this variable says that stderr reaches a person through another program.
 _PASSED_ON = "ONEBIT_STDERR_IS_PASSED_ON"
 
-# The program stops with a complete log when the thread that started it ends, in the process that this variable names.
+# This variable names a process: when its thread that started the program ends, the program stops with a complete log.
 _ENDS_WITH = "ONEBIT_ENDS_WITH"
 
 _ERROR_START = "onebit: error: "
@@ -25,7 +25,7 @@ _PARTS = re.compile(r"(?P<what>.*?)(?: \((?P<where>.*?)\))?(?:; (?P<hint>.*))?",
 
 
 class OnebitError(Exception):
-    """An error with its parts: `what` happened, `where`, and a `hint` at what to do; the last two may be empty.
+    """An error with its parts: `what` happened, `where`, and a `hint` about what to do; the last two may be empty.
 
     `status` is the exit status of the program: 1 if a run failed, 2 if options or input were bad, 130 if it was
     stopped. It is None if the package itself found the error.
@@ -40,14 +40,14 @@ class OnebitError(Exception):
 
 
 def parse_error(text: str, status: int | None = None) -> OnebitError:
-    """Returns the exception of a message "what (where); hint"."""
+    """Returns the exception for a message "what (where); hint"."""
     parts = _PARTS.fullmatch(text)
     assert parts is not None  # `what` alone matches every text
     return OnebitError(parts["what"], parts["where"] or "", parts["hint"] or "", status)
 
 
 def _has_x86_64_v3() -> bool:
-    """Returns whether this CPU runs what was compiled for x86-64-v3; True if unknown."""
+    """Returns whether this CPU can run code compiled for x86-64-v3; True if unknown."""
     try:
         flags = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:
@@ -156,8 +156,8 @@ def call(words: Sequence[str], program: str | None = None, answers: Sequence[int
 
     Warnings and notices go to sys.stderr, and so does a progress line in a terminal or a notebook. An error becomes an
     OnebitError. Ctrl-C, or the stop button of a notebook, lets the program complete its logs before it raises
-    KeyboardInterrupt; a second one kills the program. answers: the exit statuses that come with an answer. reword: what
-    becomes of a line on its way to sys.stderr.
+    KeyboardInterrupt; a second one kills the program. answers: the exit statuses that come with an answer.
+    reword: rewrites each line before it goes to sys.stderr.
     """
     child = _Child(program or find(), words, Screen(), reword)
     try:
@@ -176,7 +176,7 @@ def version() -> str:
 
 
 def main() -> NoReturn:
-    """Becomes the program, with the arguments of this process."""
+    """Replaces this process by the program, with the same arguments."""
     try:
         program = find()
     except OnebitError as error:

@@ -6,7 +6,7 @@ sets a flag, None leaves an option out. Options that may be repeated take a list
 
     onebit.sweep(model="mlp", data="synthetic", axis={"optimizer": ["adam", "sgd"], "lr": "1e-3:1e-1:log:3"}, out="sweep")
 
-What the program refuses or fails at is an OnebitError with `what`, `where` and `hint`.
+If the program refuses a call or fails, the call raises an OnebitError with `what`, `where` and `hint`.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onebit import _options, _program
 from onebit._program import OnebitError
 from onebit.runs import Path, Run, Runs, load
 
-# What a command takes as logs: a path, of a folder too, a run, runs, or a list of these. A Run is a path.
+# What a command takes as logs: the path of a log or a folder, a Run, Runs, or a list of these. A Run counts as a path.
 Logs = Union[Path, Sequence[Any]]
 
 
@@ -33,7 +33,7 @@ def _call(command: str, options: dict[str, Any], *arguments: str, answers: Seque
 
 
 def _in_folder(command: str, options: dict[str, Any], stem: str) -> Runs:
-    """Runs a command that does not say where its logs are.
+    """Runs a command whose answer does not say where its logs are.
 
     If the caller names no folder, it makes STEM-1, STEM-2, ...
     """
@@ -51,7 +51,7 @@ def run(**options: Any) -> Run:
 
 
 def compare(**options: Any) -> Runs:
-    """Trains several arms on the same data and initial weights, and returns their runs, also those that diverged.
+    """Trains several arms on the same data and initial weights, and returns all their runs, even those that diverged.
 
     The answer of the program, with its prices and verdicts, is in `answer`.
     """
@@ -65,7 +65,7 @@ def compare(**options: Any) -> Runs:
 def sweep(**options: Any) -> Runs:
     """Trains a grid of runs, each in its own process, and returns them.
 
-    `answer` has the points with their results and, after tune=, the best values.
+    `answer` has the points with their results and, if tune= was given, the best values.
     """
     answer = _call("sweep", options)
     return _loaded(os.path.dirname(answer["index"]), answer)
@@ -95,7 +95,7 @@ def _loaded(folder: str | os.PathLike[str], answer: Any) -> Runs:
 
 
 def price(log: Logs | None = None, **options: Any) -> Any:
-    """Estimates the time of a step on clusters, dense and compressed, of a log or of a workload.
+    """Estimates the time of a dense and of a compressed step on clusters, for a log or a workload.
 
     Returns what `onebit price --json` prints, as dictionaries and lists; for several runs, a list with one such answer
     for each.
@@ -121,7 +121,7 @@ def _paths(command: str, logs: Sequence[Logs]) -> list[str]:
 def report(*logs: Logs, **options: Any) -> Any:
     """Writes one page about logs, runs or folders: report("sweep", out="report.html").
 
-    Returns the comparison behind the page, as dictionaries and lists.
+    Returns the comparison that the page shows, as dictionaries and lists.
     """
     return _call("report", options, *_paths("report", logs))
 

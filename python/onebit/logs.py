@@ -1,4 +1,4 @@
-"""Reads run logs: of runs that finished, were killed, or are still going on. Needs h5py and numpy only.
+"""Reads the logs of runs that have finished, were killed, or are still going on. Needs only h5py and numpy.
 
     log = onebit.logs.Log("run.h5")
     log.steps["loss"]                  # numpy array, one value per committed step
@@ -102,7 +102,7 @@ def _open(path: str) -> h5py.File:
 class Log:
     """A snapshot of a log. Open another one to see what a live run has written since.
 
-    It keeps the file open until close(), or to the end of a `with` block.
+    It keeps the file open until close() is called, or until the end of a `with` block.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -141,7 +141,7 @@ class Log:
             raise OnebitError(f"cannot read log: damaged: {error}", f"{self.path}, /{name}", _DAMAGED_HINT) from error
 
     def close(self) -> None:
-        """Closes the file; columns that were not read are lost."""
+        """Closes the file; columns that have not been read can no longer be read."""
         self.file.close()
 
     def __enter__(self) -> Log:

@@ -1,8 +1,9 @@
 """Pictures of runs with matplotlib, in the style of the program's report. Every function returns the Axes.
 
-`data` is a Run, Runs, a list of Run, or the path of a log or a folder. Runs that differ only in their seeds are one curve: the mean, with a band
-from the smallest to the largest value, interpolated where the seeds have different x. Where only some seeds have
-values, each of these is a thin line. `ax` is where to draw; without it a new figure is made.
+`data` is a Run, Runs, a list of Run, or the path of a log or a folder. Runs that differ only in their seeds are one
+curve: the mean, with a band from the smallest to the largest value, interpolated where the seeds have different values
+of x. Where only some seeds have values, each of these is a thin line. `ax` is where to draw; without it a new figure is
+made.
 """
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ from onebit.runs import Path, Run, Runs, load
 
 Data = Union[Path, Run, Runs, Sequence[Run]]
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")  # of the report's page
-_DASHES = ("-", "--", ":", "-.")  # of seven arms each
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")  # those of the report's page
+_DASHES = ("-", "--", ":", "-.")  # each for seven arms
 _STYLE = {"axes.grid": True, "grid.color": "#dddddd", "axes.spines.top": False, "axes.spines.right": False,
           "axes.axisbelow": True, "legend.frameon": False}
 
@@ -41,7 +42,7 @@ def _runs(data: Data) -> Runs:
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    # The figure comes first: with it a notebook's backend changes settings, which the context would take back.
+    # The figure comes first: creating it makes a notebook's backend change settings, which the context would undo.
     figure = plt.figure(figsize=(7, 4.2), layout="tight")
     with plt.rc_context(_STYLE):
         return figure.add_subplot()
@@ -67,7 +68,7 @@ def _arms(runs: Runs) -> list[tuple[str, list[Run]]]:
 
 
 def _curve(ax: Axes, curves: Sequence[pd.DataFrame], x: str, y: str, style: dict[str, Any]) -> None:
-    """Draws the mean with a band where all curves have values, and each curve for itself after that."""
+    """Draws the mean with a band where all curves have values, and each curve by itself after that."""
     colour = style["color"]
     if len(curves) < 2:
         ax.plot(*([curves[0][x], curves[0][y]] if curves else [[], []]), **style)
@@ -138,7 +139,7 @@ def variance(data: Data, ax: Axes | None = None) -> Axes:
 
 
 def seconds(data: Data, cluster: str | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-    """Draws the predicted time of a run on clusters, one bar per arm, as the report has it."""
+    """Draws the predicted time of a run on clusters, one bar per arm, as in the report."""
     axis = _axes(ax)
     arms = commands.report(_runs(data), cluster=cluster)["arms"]
     names = list(arms[0]["seconds"])
@@ -177,7 +178,7 @@ def _costs(answer: Any) -> dict[str, list[tuple[float, dict[str, Any]]]]:
 
 
 def freeze_cost(runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draws what freezing costs over the freeze step, with 95% intervals. `runs` is what `validate` or `freeze`
+    """Draws the cost of freezing over the freeze step, with 95% intervals. `runs` is what `validate` or `freeze`
     returned. An arm has no point where runs diverged."""
     axis = _axes(ax)
     answer = getattr(runs, "answer", None)

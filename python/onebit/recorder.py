@@ -66,7 +66,7 @@ class Recorder:
         if isinstance(values, Mapping):
             shapes = {name: np.shape(value) for name, value in values.items()}
             if shapes != self.shapes:
-                raise ValueError(f"tensors {shapes}, those of x0 are {self.shapes}")
+                raise ValueError(f"the tensors are {shapes}, but those of x0 are {self.shapes}")
             values = np.concatenate([np.ravel(values[name]) for name in self.shapes])
         return np.asarray(values, dtype=np.float32).ravel()
 
@@ -76,11 +76,12 @@ class Recorder:
         rows = [self._flat(gradient) for gradient in gradients]
         if len(rows) != self.workers or any(row.size != self.parameters for row in rows):
             raise ValueError(
-                f"{[row.size for row in rows]} numbers by worker, expected {self.workers} times {self.parameters}")
+                f"gradients with {[row.size for row in rows]} elements, expected {self.workers} with {self.parameters} "
+                "each")
         if losses is not None and len(losses) != self.workers:
             raise ValueError(f"{len(losses)} losses, expected {self.workers}")
         if self.steps > 0 and (losses is None) == ("losses" in self.file):
-            raise ValueError("losses in some steps only")
+            raise ValueError("losses in some steps only: give them in all steps, or in none")
         if losses is not None and self.steps == 0:
             self._dataset("losses", "float64", (self.workers,), (1024, self.workers))
         self._write(rows)

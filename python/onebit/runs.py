@@ -167,7 +167,7 @@ def _last_step(log: Log) -> int:
 
 
 def _near(name: str, names: Sequence[str]) -> str:
-    """Returns the hint at names that are like this one, or at the first ones."""
+    """Returns a hint that suggests similar names, or lists the first names if none is similar."""
     near = difflib.get_close_matches(name, names, 3)
     if near:
         return f"did you mean {' or '.join(near)}?"

@@ -11,7 +11,7 @@
 
     onebit.worker.serve(Model)
 
-`onebit.torch.serve` and `onebit.jax.serve` make such a model of a module or a function.
+`onebit.torch.serve` and `onebit.jax.serve` make such a model from a module or a function.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Tensors = Mapping[str, npt.ArrayLike]
 
 @dataclass(frozen=True)
 class Data:
-    """What is known of the run and its data before the first step. Numbers are 0 for what the data do not have."""
+    """What is known about the run and its data before the first step. Numbers are 0 for what the data do not have."""
 
     workers: int = 0
     data: str = "none"  # name of the source
@@ -103,7 +103,7 @@ class _Worker:
         self.model = self.make_model(self.data)
         for name in self.model.tensors:
             if len(name.split()) != 1:
-                raise ValueError(f"the tensor name {name!r} is empty or holds a blank")
+                raise ValueError(f"the tensor name {name!r} is empty or contains a blank")
         self.sizes = {name: int(np.prod(shape)) for name, shape in self.model.tensors.items()}
         self.parameters = sum(self.sizes.values())
         lines = [f"hello version={VERSION} initial={'yes' if hasattr(self.model, 'initialize') else 'no'}"]

@@ -5,7 +5,7 @@
 
 Every victim is a short run that writes checkpoints, drawn from all optimizers, codecs, types of stored errors, probes,
 compression of the log and MPI ranks, or a sweep. It is killed up to six times in a row: before a write, inside a
-write at the border of a page, or at a random moment; then it runs to its end. After every kill
+write at a page boundary, or at a random moment; then it runs to its end. After every kill
 
     readable   another process reads all committed rows of every log with h5py within 20 s, they are the first rows of
                the undisturbed log, and no committed row is lost; `onebit inspect` finds nothing damaged
@@ -13,7 +13,7 @@ write at the border of a page, or at a random moment; then it runs to its end. A
     same bits  at the end every column of the log, except times, and every dataset of the last checkpoint are those of
                the undisturbed run, and no other file is left
 
-The exit status is 1 unless all of that holds. The folder is kept then.
+The exit status is 1 unless all of that holds; then the folder is kept.
 """
 import argparse
 import collections
@@ -94,14 +94,14 @@ class Victim:
         return True
 
     def require_line(self, status):
-        """Ends the script if a command that nothing disturbs ended by a signal or without its line of error."""
+        """Ends the script if an undisturbed command was ended by a signal or failed without an error message."""
         with open(os.path.join(self.folder, "output"), "rb") as file:
             output = file.read().decode(errors="replace")
         if status < 0 or status >= 128 or "onebit: error: " not in output:
             sys.exit(f"undisturbed, status {status}: {self.text()}\n{output[-1000:]}")
 
     def results(self, folder):
-        """Contents of all files that a finished command leaves, besides those that differ between any two runs."""
+        """Contents of all files that a finished command leaves, except those that differ between any two runs."""
         found = {}
         for where, _, files in os.walk(folder):
             for name in files:
@@ -116,7 +116,8 @@ class Victim:
         return found
 
     def kill(self, rng):
-        """Starts or continues the command and kills it. Returns the kind of kill, or nothing if it ended before."""
+        """Starts or continues the command and kills it. Returns the kind of kill (None if the command ended before it)
+        and what is wrong (empty if nothing is)."""
         kind = rng.choice(["write", "tear", "moment"])
         fault = {"write": f"write:{rng.randint(1, self.total)}:kill", "tear": f"write:{rng.randint(1, self.total)}:tear",
                  "moment": ""}[kind]
@@ -165,7 +166,7 @@ class Victim:
         return ""
 
     def finish(self):
-        """Runs the command to its end. Returns what kind of thing is wrong, and a sentence."""
+        """Runs the command to its end. Returns the kind of problem and a sentence about it, or two empty texts."""
         status = self.start(self.work).wait()
         if status != 0:
             with open(os.path.join(self.folder, "output"), "rb") as output:

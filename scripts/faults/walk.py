@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Disturbs one system call of a command, for one call after the other, and checks how the program handles it.
+"""Disturbs one system call of a command at a time, and checks how the program handles it.
 
     walk.py PROGRAM INJECTOR FOLDER [--most 300] [--cases run,compressed,...] [--faults write=EIO+kill,...] [--verbose]
 
@@ -7,13 +7,13 @@ INJECTOR is the library libinject_faults.so of the tests' build; tests/faults/in
 For every case the command first runs undisturbed. Then it runs again from the same files, with one call disturbed: at
 most `most` calls of each kind, evenly spread. Each outcome is one of
 
-    reported  an exit status other than 0 and one line of error; no finished file differs from those of the undisturbed
-              command. A run then ends with the undisturbed bits after --resume, other commands when they run again
+    reported  an exit status other than 0 and a one-line error message; no finished file differs from those of the
+              undisturbed command. A run then ends with the undisturbed bits after --resume, other commands when they run again
     refused   the same, but --resume refuses and says that the log is damaged
     harmless  exit status 0, and every file is the same as without the fault
     killed    the fault has killed the process: the committed rows of its log are right, and the repetition gives the
               undisturbed bits
-    crashed   another signal has ended the process, and otherwise as after a kill
+    crashed   another signal has ended the process; otherwise the same as killed
     silent    anything else; then the exit status of this script is 1
 
 Times, and other values that differ between any two runs, are not compared.
@@ -47,8 +47,8 @@ COMPARE = ["compare"] + MODEL + ["--steps", "6", "--freeze", "fixed:3", "--arm",
                                  "b:optimizer=onebit-adam", "-o", "compared"]
 
 
-# Files of a sweep that tell how it went, and are no results. A point's options depend on whether an earlier attempt has
-# begun its log, whose header has those that it was trained with.
+# Files of a sweep that say how it went; they are not results. A point's options (.ini) also depend on whether an
+# earlier attempt has begun its log: if so, some are taken from the log's header instead.
 WORKING = re.compile(r"sweep/(index.*|lock-.*|[0-9a-f]*\.(out|failed|ini))$")
 
 
@@ -149,8 +149,8 @@ class Case:
         return done.returncode, done.stderr.decode(errors="replace"), counts
 
     def wrong(self, found, resumed):
-        """Finished files that have contents which neither the command nor an earlier one gives them. A run that is asked
-        to stop writes a checkpoint of its last step, whatever that is; the repetition shows whether it is right."""
+        """Finished files with contents that neither the undisturbed command nor an earlier one gives them. A run that is
+        asked to stop writes a checkpoint of its last step, whatever that is; the repetition shows whether it is right."""
         resumed = resumed or self.command[0] in ("sweep", "compare")  # they resume runs that failed
         known = self.whole.keys() | self.earlier.keys()
         return sorted(name for name, held in found.items() if not WORKING.match(name)
@@ -158,7 +158,7 @@ class Case:
                       and not any(same(held, files.get(name), resumed) for files in (self.whole, self.earlier)))
 
     def lost(self):
-        """Files that were there before the command and are gone, besides checkpoints, of which it keeps the newest."""
+        """Files that were there before the command and are gone, except checkpoints: it keeps only the newest ones."""
         return sorted(name for name in self.earlier if ".checkpoint-" not in name
                       and not os.path.exists(os.path.join(self.work, name)))
 
@@ -173,7 +173,7 @@ class Case:
             return ("silent", "status 0, but different contents: " + ", ".join(different)) if different else ("harmless", "")
         lines = [line for line in err.splitlines() if line.startswith("onebit: error: ")]
         if status > 0 and len(lines) != 1:
-            return "silent", f"status {status}, {len(lines)} lines of error: {err.strip()[-300:]}"
+            return "silent", f"status {status}, {len(lines)} error lines: {err.strip()[-300:]}"
         if wrong := self.wrong(found, False):
             return "silent", f"status {status}, but finished files have different contents: " + ", ".join(wrong)
         if lost := self.lost():

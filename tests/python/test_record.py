@@ -179,7 +179,7 @@ class Record(support.InOwnFolder):
         with refuse("no parameter to train"):
             onebit.torch.record("trace.h5", nn.ReLU(), 2)
         trace = onebit.torch.record("trace.h5", module, 2)
-        with refuse(r"\[3\] numbers by worker, expected 2 times 3"):
+        with refuse(r"gradients with \[3\] elements, expected 2 with 3 each"):
             trace.backward([module(torch.ones(2)).sum()])
         trace.close()
         with refuse("the trace is closed"):

@@ -86,7 +86,7 @@ class Runs(support.InOwnFolder):
     def test_a_module_that_cannot_be_served_is_refused_before_the_run(self):
         error = self.external(DROPOUT.replace("Dropout()", "BatchNorm1d(8)"), *RUN, "--optimizer", "adam", "--steps", 6,
                               status=2)
-        self.assertIn("BatchNorm1d 0 keeps running statistics, which workers cannot: use GroupNorm", error)
+        self.assertIn("BatchNorm1d 0 keeps running statistics, which workers cannot keep: use GroupNorm", error)
         self.assertFalse(pathlib.Path("served.h5").exists())
 
 
@@ -236,17 +236,17 @@ class Modules(unittest.TestCase):
         self.refuse("BatchNorm1d itself keeps running statistics", lambda: nn.BatchNorm1d(8))
         self.refuse("weight has the type torch.float64: .*module.float", lambda: linear().double())
         self.refuse("no parameter to train", lambda: nn.ReLU())
-        self.refuse("what makes the module needs in_features, out_features", nn.Linear)
+        self.refuse("making the module needs in_features, out_features", nn.Linear)
         self.refuse("returned a NoneType", lambda: None)
-        self.refuse("module is a int", 3)
+        self.refuse("module has the type int", 3)
         self.refuse("no loss cross_entropie", linear, "cross_entropie")
         self.refuse("is invalid for input of size 4.*labels int64", linear, "mse_loss")
-        self.refuse("loss is a float", linear, lambda outputs, labels: 1.0)
+        self.refuse("loss has the type float", linear, lambda outputs, labels: 1.0)
         self.refuse(r"loss is float32\[4, 3\], expected the mean over the batch, or 4 numbers", linear, lambda o, y: o)
         self.refuse("does not depend on any parameter", linear, lambda outputs, labels: torch.zeros(()))
         with self.assertRaisesRegex(ValueError, "there are no data: give --data"):
             serve(linear, data=Data())
-        with self.assertRaisesRegex(ValueError, "the tensor name 'a b.weight' is empty or holds a blank"):
+        with self.assertRaisesRegex(ValueError, "the tensor name 'a b.weight' is empty or contains a blank"):
             _Worker(lambda data: serve(nn.ModuleDict({"a b": linear()}))).hello(version=1)
         shared = linear()
         shared.other = nn.Parameter(torch.zeros(0))

@@ -158,10 +158,10 @@ class Hook(Ranks):
             "outside": "this process is not in the process group (rank ",
             "other ranks": "the group has other ranks than the module's process_group ([",
             "two hooks": "the module has another communication hook (",
-            "parameters": "the codecs take a module (generator is none); pass the module itself, not its parameters",
+            "parameters": "the codecs take a module (got a generator); pass the module itself, not its parameters",
             "number": "freeze is a text (freeze 5); pass freeze='fixed:K'",
             "ranks' parameters": "the ranks differ (the parameters' hash: ",
-            "momentum": "only the learning rate may change (betas (0.9, 0.999), now (0.5, 0.999)); give a scheduler",
+            "momentum": "only the learning rate may change (betas (0.9, 0.999), now (0.5, 0.999)); pass cycle_",
             "decay": "only the learning rate may change (weight_decay 0.0, now 0.1); ",
         }
         for number, rank in enumerate(results("failures", 2)):

@@ -19,7 +19,7 @@ class Batch(NamedTuple):
     features: Any  # float32 [size, features]; of images [size, channels, height, width]
     tokens: Any  # int32 [size, context]
     labels: Any  # int32 [size]
-    key: Any  # of the random numbers of this gradient; None in an evaluation
+    key: Any  # for the random numbers of this gradient; None in an evaluation
 
 
 Initialize = Callable[[Any, Data], Any]
@@ -64,7 +64,7 @@ class _Served:
         leaves, self.tree = jax.tree_util.tree_flatten_with_path(jax.eval_shape(self.make, jax.random.PRNGKey(0)))
         self.tensors: Dict[str, Tuple[int, ...]] = {_name(path): tuple(leaf.shape) for path, leaf in leaves}
         if len(self.tensors) < len(leaves):
-            raise ValueError(f"two parameters have the same name, of {sorted(self.tensors)}")
+            raise ValueError(f"two parameters have the same name; the names are {sorted(self.tensors)}")
         for path, leaf in leaves:
             if leaf.dtype != np.float32:
                 raise TypeError(f"{_name(path)} has the type {leaf.dtype}: workers train float32 weights")
@@ -101,14 +101,14 @@ class _Served:
 
 
 def serve(initialize: Initialize, loss: Loss) -> None:
-    """Trains a function of jax by onebit: answers its requests until it closes the input.
+    """Lets onebit train a function of JAX: answers onebit's requests until onebit closes the input.
 
     initialize: a function of a random key, jax.random.PRNGKey(seed), and the `onebit.worker.Data` of the run. It
         returns the initial parameters, a tree of float32 arrays.
     loss: a pure function of the parameters and a `Batch`. It returns the mean loss over the batch, or a pair of this
         and the number of correct examples. It is compiled once for each shape of a batch.
 
-    `Batch.key` is made of seed, step, worker and draw, so a run is reproducible for any --worker-group and --devices.
-    In an evaluation it is None: leave dropout out.
+    `Batch.key` is derived from seed, step, worker and draw, so a run is reproducible for any --worker-group and
+    --devices. In an evaluation it is None: leave dropout out.
     """
     worker.serve(lambda data: _Served(data, initialize, loss))

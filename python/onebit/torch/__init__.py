@@ -15,7 +15,7 @@ _HOMES = {"Hook": "_hook", "OnebitAdam": "_adam", "ddp_hook": "_hook", "record":
 __all__ = sorted(_HOMES)
 
 
-if not TYPE_CHECKING:  # or a type checker would accept every name
+if not TYPE_CHECKING:  # otherwise a type checker would accept every name
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:
             raise AttributeError(f"module 'onebit.torch' has no attribute '{name}'")

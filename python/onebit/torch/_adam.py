@@ -31,14 +31,15 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
     module: a DistributedDataParallel, whose gradients stay local from now on (this registers a communication hook), or
     a module whose ranks start with equal parameters. steps: steps of the whole run, which `freeze` needs: fraction:F of
     the run, fixed:K (after K steps), auto, published or never. The default is fraction:0.7 with a floor of the variance
-    (docs/freeze.md tells why). warmup: steps of learning-rate warm-up. weight_decay is decoupled, as in torch's AdamW,
-    not as in its Adam. clip: largest norm of a worker's gradient, 0: any. variance_floor: least denominator, an
-    option of the program. seed: of codecs that draw random numbers. options: further options by the program's names,
-    such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}. group: a process group of gloo. threads: threads of
-    the codecs.
+    (docs/freeze.md explains why). warmup: steps of learning-rate warm-up. weight_decay is decoupled, as in torch's
+    AdamW, not as in its Adam. clip: largest gradient norm, of the mean gradient until the freeze and of each worker's
+    gradient after it; 0: no clipping. variance_floor: floor of the frozen variance, as in the program's
+    optimizer.variance-floor. seed: for codecs that draw random numbers. options: further options by the program's
+    names, such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}. group: a process group of gloo. threads:
+    number of threads of the codecs.
 
-    All parameters form one group, of which only the learning rate may change: schedulers of torch work, those that
-    cycle the momentum with cycle_momentum=False.
+    All parameters form one group, of which only the learning rate may change. torch's schedulers work; those that cycle
+    the momentum need cycle_momentum=False.
     """
 
     def __init__(self, module: torch.nn.Module, lr: float = 1e-3, betas: Tuple[float, float] = (0.9, 0.999),
@@ -90,7 +91,7 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
             now = self.param_groups[0].get(name, value)
             if (tuple(now) if isinstance(now, (list, tuple)) else now) != value:
                 raise OnebitError("only the learning rate may change", f"{name} {value}, now {now}",
-                                  "give a scheduler cycle_momentum=False, or make a new OnebitAdam")
+                                  "pass cycle_momentum=False to the scheduler, or make a new OnebitAdam")
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
         """Refuses a second group."""

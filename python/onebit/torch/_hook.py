@@ -35,7 +35,7 @@ class Hook(Reporting):
         return self._worker.step
 
     def take(self, bucket: dist.GradBucket) -> Any:
-        """Takes a bucket's gradients. Exchanges when the last bucket has come."""
+        """Takes a bucket's gradients. Exchanges when the last bucket has arrived."""
         future: Any = Future()
         parameters, gradients = bucket.parameters(), bucket.gradients()
         for parameter, gradient in zip(parameters, gradients):
@@ -83,7 +83,7 @@ def ddp_hook(module: torch.nn.Module, codec: str = "sign-l2", feedback: str = "a
     program's names, such as {"codec.k": 0.01, "codec.down": "fp16"}. module: the DistributedDataParallel or the
     module inside it, on a CPU and in float32. group: a process group of gloo, by default that of the
     DistributedDataParallel. Collective: an error on every rank if the ranks' modules or options differ.
-    threads: of the codecs, by default those of torch.
+    threads: number of threads of the codecs, by default torch's.
     """
     chosen = {"codec": codec, "feedback": feedback, "channel": channel, "optimizer.granularity": granularity,
               "seed": seed, **(options or {})}

@@ -23,7 +23,7 @@ def _array(tensor: Tensor) -> Any:
 
 
 class _Recording:
-    """What both kinds of recordings share: the trained parameters, the recorder, and the end of a `with`."""
+    """What both kinds of recordings share: the trained parameters, the recorder, and the end of a `with` block."""
 
     recorder: Optional[Recorder]  # None on ranks that do not write
 

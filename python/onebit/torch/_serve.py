@@ -34,16 +34,17 @@ def _make(module: Module, data: Data, seed: int) -> torch.nn.Module:
     if isinstance(module, torch.nn.Module):
         return module
     if not callable(module):
-        raise TypeError(f"the module is a {type(module).__name__}: expected a torch.nn.Module, or what makes one")
+        raise TypeError(f"the module has the type {type(module).__name__}: expected a torch.nn.Module, or a function "
+                        "or class that makes one")
     required = [name for name, parameter in inspect.signature(module).parameters.items()
                 if parameter.default is parameter.empty
                 and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
     if len(required) > 1:
-        raise TypeError(f"what makes the module needs {', '.join(required)}: give lambda data: Net(data.features, ...)")
+        raise TypeError(f"making the module needs {', '.join(required)}: give lambda data: Net(data.features, ...)")
     torch.manual_seed(seed)
     made = module(data) if required else module()
     if not isinstance(made, torch.nn.Module):
-        raise TypeError(f"what makes the module returned a {type(made).__name__}, not a torch.nn.Module")
+        raise TypeError(f"the function that makes the module returned a {type(made).__name__}, not a torch.nn.Module")
     return made
 
 
@@ -64,7 +65,7 @@ def _trained(module: torch.nn.Module) -> Dict[str, torch.nn.Parameter]:
     for name, layer in module.named_modules():
         if getattr(layer, "track_running_stats", False):
             raise ValueError(f"{type(layer).__name__} {name or 'itself'} keeps running statistics, which workers "
-                             "cannot: use GroupNorm, or track_running_stats=False")
+                             "cannot keep: use GroupNorm, or track_running_stats=False")
     return parameters
 
 
@@ -179,7 +180,7 @@ class _Served:
     @staticmethod
     def _mean(loss: Any, size: int) -> Tensor:
         if not isinstance(loss, Tensor):
-            raise TypeError(f"the loss is a {type(loss).__name__}, expected a tensor")
+            raise TypeError(f"the loss has the type {type(loss).__name__}, expected a tensor")
         if loss.numel() == 1:
             return loss.view(())
         if loss.shape != (size,):
@@ -204,18 +205,18 @@ class _Served:
 
 
 def serve(module: Module, loss: Loss, *, examples: Optional[Examples] = None) -> None:
-    """Trains a torch module by onebit: answers its requests until it closes the input.
+    """Lets onebit train a torch module: answers onebit's requests until onebit closes the input.
 
     module: a function of the `onebit.worker.Data` of the run, or a class, that makes the module. The initial weights of
         a seed are those of the module that is made after torch.manual_seed(seed). With every seed, buffers
         and parameters that are not trained keep the values of seed 0. An existing module starts from its own weights
         with every seed.
     loss: a function of the module's outputs and the labels, which returns the mean over the batch or one number per
-        example; or the name of one in torch.nn.functional. Labels are int64 [size]; by name, except for cross_entropy,
-        nll_loss and multi_margin_loss, they are numbers in the shape of the outputs.
+        example; or the name of a loss in torch.nn.functional. Labels are int64 [size]. For a loss given by name, except
+        cross_entropy, nll_loss and multi_margin_loss, they are numbers in the shape of the outputs.
     examples: a function of an `onebit.worker.Batch` that returns the module's inputs (a tuple of several) and the
-        labels. Without it the inputs are float32 [size, features], of images [size, channels, height, width]; of text,
-        int64 [size, context]; of data that have both, both.
+        labels. Without it the inputs are float32 [size, features]; for images, float32 [size, channels, height, width];
+        for text, int64 [size, context]; for data that have features and text, both.
 
     torch's random numbers are keyed by seed, step, worker and draw, so a run is reproducible for any --worker-group and
     --devices. Evaluations run in eval mode. torch uses one thread unless OMP_NUM_THREADS is set.

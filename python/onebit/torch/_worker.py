@@ -29,7 +29,7 @@ def _bytes_at(address: Any, count: int) -> Tensor:
 def _named_parameters(module: torch.nn.Module) -> Dict[str, Tensor]:
     """The trained parameters, in the module's order, by the names that they have without DistributedDataParallel."""
     if not isinstance(module, torch.nn.Module):
-        raise OnebitError("the codecs take a module", f"{type(module).__name__} is none",
+        raise OnebitError("the codecs take a module", f"got a {type(module).__name__}",
                           "pass the module itself, not its parameters")
     if isinstance(module, DistributedDataParallel):
         module = module.module
@@ -77,7 +77,7 @@ def _group_of(module: torch.nn.Module, group: Optional[Any]) -> Any:
     chosen = own if group is None else group
     if dist.get_rank(chosen) < 0:
         raise OnebitError("this process is not in the process group", f"rank {dist.get_rank()}",
-                          "pass a group that holds it")
+                          "pass a group that contains it")
     if dist.get_backend(chosen) != "gloo":
         raise OnebitError("the codecs exchange over gloo only", f"the backend is {dist.get_backend(chosen)}",
                           "pass group=torch.distributed.new_group(backend='gloo')")
