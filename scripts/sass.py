@@ -162,7 +162,7 @@ class Blocks:
         return [(after, k) for k in range(self.end) for after in self.next[k] if after <= k]
 
     def longest(self, first, last):
-        """The blocks of the longest path from first to last that goes forward and calls nothing; [] if there is none."""
+        """The blocks of the longest path from first to last that goes forward and calls nothing, or []."""
         best = {first: (self.cost[first], None)}
         for k in range(first, last):
             for after in self.next[k] if k in best else []:

@@ -8,7 +8,8 @@ For every case the command first runs undisturbed. Then it runs again from the s
 most `most` calls of each kind, evenly spread. Each outcome is one of
 
     reported  an exit status other than 0 and a one-line error message; no finished file differs from those of the
-              undisturbed command. A run then ends with the undisturbed bits after --resume, other commands when they run again
+              undisturbed command. With --resume a run then ends with the undisturbed bits, and so does another command
+              when it runs again
     refused   the same, but --resume refuses and says that the log is damaged
     harmless  exit status 0, and every file is the same as without the fault
     killed    the fault has killed the process: the committed rows of its log are right, and the repetition gives the
