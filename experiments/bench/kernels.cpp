@@ -81,7 +81,7 @@ struct Operands {
   device::DenseSum dense;
 };
 
-/// The fused worker encode: the codec's passes, and write what is sent.
+/// The fused worker encode: makes the codec's passes and writes what is sent.
 Subject worker_encode(Operands& o) {
   const auto run = [&o] {
     o.codec->encode(o.device, o.rows.worker(), {0, o.workers},
@@ -95,7 +95,7 @@ Subject worker_encode(Operands& o) {
   return {{"worker encode", run}, o.elements, o.codec->passes().encode + o.sent_bytes()};
 }
 
-/// The servers' work on a vector: read what the workers sent, the codec's passes, write what is sent.
+/// The servers' work on a vector: reads what the workers sent, makes the codec's passes, and writes what is sent.
 Subject server_side(Operands& o) {
   const auto run = [&o] {
     o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, {}, {o.b.data(), o.elements}, o.server_payload);
@@ -105,7 +105,7 @@ Subject server_side(Operands& o) {
           (static_cast<double>(o.workers) + 1) * o.sent_bytes() + o.codec->passes().serve};
 }
 
-/// Every worker's work on the servers' answer: read the answer, the codec's passes over the values.
+/// Every worker's work on the servers' answer: reads the answer and makes the codec's passes over the values.
 Subject decode(Operands& o) {
   const auto run = [&o] { o.codec->decode(o.device, o.vector.server(), o.server_payload, 0, o.d.data()); };
   return {{"decode", run}, o.elements, o.sent_bytes() + o.codec->passes().decode};
@@ -164,7 +164,8 @@ std::vector<Subject> subjects(Operands& o) {
   return list;
 }
 
-/// Returns random numbers that repeat after a million: as good for a copy as others, and soon made.
+/// Returns random numbers with a period of about a million. Copying them takes as long as copying any others, and they
+/// are quick to generate.
 Buffer<float> copy_source(const Device& device, Index size) {
   constexpr Index period = Index{1} << 20;
   Buffer<float> part = device::random_floats(device, std::min(size, period), 6), values(device, size);
@@ -175,8 +176,8 @@ Buffer<float> copy_source(const Device& device, Index size) {
   return values;
 }
 
-/// Runs in a round of a candidate that takes the given seconds: several if it is short, because a GPU begins the first
-/// one some 20 us after the round begins.
+/// Returns how often a round runs a candidate that takes the given seconds: several times if that is short, because a
+/// GPU begins the first run some 20 us after the round begins.
 Index turns(double seconds) {
   constexpr double round = 2e-3;
   return static_cast<Index>(std::ceil(round / std::clamp(seconds, 1e-6, round)));

@@ -18,12 +18,12 @@ struct ScalingReport {
   std::vector<ScalingRow> rows;  ///< rows in the order of the sweep
 };
 
-/// Measures medians over rounds in which each number of workers takes a step. Throws ConfigError if one of them does
-/// not divide the examples of a step.
+/// Measures medians over rounds; in each round, a run with each number of workers takes a step. Throws ConfigError if
+/// one of the numbers does not divide the examples of a step.
 ScalingReport bench_scaling(const sim::RunConfig& config, const std::vector<Index>& sweep, Index global_batch,
                             Index rounds);
 
-/// Returns those of 1, 2, 4, ..., 64 that divide the examples of a step, up to the first that does not.
+/// Returns 1, 2, 4, ... up to 64, as long as they divide the number of examples of a step.
 std::vector<Index> default_sweep(Index global_batch);
 
 }  // namespace onebit::experiments

@@ -51,7 +51,7 @@ class LimitProbe {
   static constexpr Index kProducts = 4;  ///< products per measurement; the first finds its operands outside the caches
   static constexpr Index kCopyElements = 64 * 1000 * 1000;
 
-  /// Small enough for a processor's caches, large on a GPU.
+  /// Returns the side of the matrices: small enough for a CPU's caches, large on a GPU.
   static Index best_size(const Device& device) { return device.is_gpu() ? 4096 : 512; }
   static Index side_of(Index elements) { return static_cast<Index>(std::sqrt(static_cast<double>(elements))); }
 
@@ -61,7 +61,7 @@ class LimitProbe {
 };
 
 /// Adds the floor of a step: the model's products; every gradient written once; every worker's encode (20.125 bytes per
-/// element); the servers' work on one vector, and the update, which can decode their answer on the fly; and the touched
+/// element); the servers' work on one vector; the update, which can decode their answer on the fly; and the touched
 /// rows of tables.
 void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config, StepBench& bench) {
   const auto n = static_cast<double>(config.workers);

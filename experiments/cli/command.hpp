@@ -23,7 +23,7 @@ struct CommandInput {
 /// Input that a command accepts in addition to its own options.
 struct Accepts {
   bool run = false;  ///< whether it accepts the options of a run
-  /// Whether an option of a run can have an effect. Only these are listed. None: all of them.
+  /// Returns whether an option of a run can have an effect. The help lists only those that can. Null: all can.
   bool (*of_run)(const std::string& name) = nullptr;
   /// Accepted pricing options: none, those that say what to price and how, or all.
   enum class Price { none, of_runs, all } price = Price::none;
@@ -42,7 +42,7 @@ struct OwnOption {
   ValueKind kind = ValueKind::text;
 };
 
-/// A command line as text, parsed and sorted.
+/// A command line, parsed, with its options sorted by kind; their values are still text.
 struct ParsedCommand {
   CommandInput input;
   Settings own;  ///< the command's own options, lowest precedence first; a flag has the value "true"
@@ -54,7 +54,7 @@ struct ParsedCommand {
 struct Help {
   std::vector<std::string> common = {};    ///< options that --help shows, in this order; --help-all shows all
   std::vector<std::string> examples = {};  ///< command lines
-  std::function<std::vector<std::string>()> arguments = {};  ///< words that it takes as arguments; none: files
+  std::function<std::vector<std::string>()> arguments = {};  ///< words taken as arguments; none: files
 };
 
 struct Command {

@@ -20,7 +20,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// The options of all commands: in the form that Boost parses, and the long names of short ones.
+/// The options of all commands in the form that Boost parses, and the long names of the short ones.
 class Syntax {
  public:
   explicit Syntax(std::span<const Command> all) {
@@ -120,14 +120,14 @@ class Parser {
     return first == std::string::npos ? name : name.substr(first);
   }
 
-  /// Throws ConfigError for a long name after a single dash. -overwrite would mean -o verwrite.
+  /// Throws ConfigError for a long name after a single dash: otherwise -overwrite would mean -o verwrite.
   void check_dashes(const std::string& argument) const {
     const std::string name = argument.substr(0, argument.find('='));
     if (name.size() < 3 || name[0] != '-' || name[1] == '-' || !syntax_.knows(name.substr(1))) return;
     throw ConfigError("an option's name has two dashes", argument, "write -" + argument);
   }
 
-  /// Returns whether an option takes the name of something, so that an empty value means nothing.
+  /// Returns whether an option takes the name of something, so that an empty value makes no sense.
   static bool needs_name(const std::string& name) {
     if (find_option(parser_options(), name) != nullptr) return !name.starts_with("help");
     const RunOption* option = find_option(run_options(), name);
@@ -148,7 +148,8 @@ class Parser {
     }
   }
 
-  /// Throws ConfigError if a given option exists, but not for this command. hint: follows the commands that take it.
+  /// Throws ConfigError if a given option exists, but not for this command. hint: what the message says after the names
+  /// of the commands that take the option.
   void check_accepted(const po::parsed_options& parsed, const std::string& place, const std::string& hint) const {
     for (const po::option& option : parsed.options) {
       const std::string& name = option.string_key;

@@ -41,7 +41,7 @@ std::string names_in(const Items& items) {
   return join(names, " ");
 }
 
-/// Lists of items, each once, under the names of variables: commands share most of their options.
+/// Lists of items, each stored once under the name of a variable, because commands share most of their options.
 class Lists {
  public:
   /// Returns the variable's name.

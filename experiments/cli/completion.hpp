@@ -12,8 +12,8 @@ namespace onebit::experiments {
 /// elsewhere. In a list of names separated by commas it completes the last one.
 std::string bash_completion(std::span<const Command> all);
 
-/// Returns the same for zsh, which also shows what commands and options are for. It can be sourced, and is a function
-/// to be loaded if it is in the search path as _onebit.
+/// Returns the same for zsh, which also shows what commands and options are for. The script can be sourced, or
+/// autoloaded as a function if it is in the search path as _onebit.
 std::string zsh_completion(std::span<const Command> all);
 
 /// Returns a JSON object with the options of every command, for other programs.

@@ -99,19 +99,20 @@ IoError readable(const std::filesystem::filesystem_error& error) {
                  "check its name, and the permissions of its folder");
 }
 
-/// Opens /dev/null for standard streams that are closed. A log would get their number otherwise, and everything that
-/// the program prints would go into the log.
+/// Opens /dev/null for standard streams that are closed. Otherwise a log could get the number of such a stream, and
+/// everything that the program prints would go into the log.
 void open_standard_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream) std::abort();
   }
 }
 
-/// Names the parent by its process id, if this program is to end with it. The Python package sets it.
+/// Environment variable with the process id of the parent, if this program is to end when the parent ends. The Python
+/// package sets it.
 constexpr const char* kEndsWithVariable = "ONEBIT_ENDS_WITH";
 
-/// If the environment names the parent, its end, or that of its thread that waits for this program, asks the command to
-/// stop as SIGTERM does. A parent that started this program through another one is not watched.
+/// If the environment names the parent, requests a stop, as SIGTERM does, when the parent or its thread that waits for
+/// this program ends. A parent that started this program through another one is not watched.
 void end_with_parent() {
   const char* named = std::getenv(kEndsWithVariable);
   if (named == nullptr) return;
@@ -125,7 +126,7 @@ void end_with_parent() {
 
 bool is_over = false;  // whether main() returns
 
-/// HDF5 calls exit() where it gets no memory for an identifier. Without this, the program would end without a word.
+/// HDF5 calls exit() if it gets no memory for an identifier. Without this, the program would end without a message.
 void report_exit_of_library() {
   if (!is_over) std::cerr << "onebit: error: a library has ended the program; memory may have run out\n";
 }
@@ -165,7 +166,7 @@ int main(int argc, char** argv) {
   wait_briefly(argv);
   const PrintableOutput output;
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
-  std::signal(SIGINT, SIG_DFL);   // a shell's background job ignores it; runs do not, so neither does what comes before
+  std::signal(SIGINT, SIG_DFL);   // shells make background jobs ignore it; runs obey it, and so must what precedes them
   end_with_parent();
   check_files_in_readers();
   const int status = run_program(argc, argv);

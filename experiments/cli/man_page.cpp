@@ -75,14 +75,14 @@ void write_options(std::span<const Command> all, std::ostream& out) {
   for (const SharedGroup& shared : groups_of(all)) {
     out << ".SS " << escaped(shared.group.heading) << "\n";
     if (!shared.group.heading.starts_with("options of "))
-      out << "Of the commands " << escaped(join(shared.commands, ", ")) << ".\n";
+      out << "For the commands " << escaped(join(shared.commands, ", ")) << ".\n";
     for (const OwnOption& option : shared.group.options) write_option(option, out);
   }
 }
 
 void write_status(std::ostream& out) {
   const std::pair<int, const char*> meanings[] = {
-      {kExitDone, "The command did what it was asked to."},
+      {kExitDone, "The command did what it was asked to do."},
       {kExitFailed, "A run failed or diverged, or something could not be read or written."},
       {kExitUsage, "An option, a file or a combination of options is wrong."},
       {kExitStopped, "Ctrl-C or SIGTERM stopped the command; a line on standard error says how to continue."}};

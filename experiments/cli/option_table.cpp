@@ -47,7 +47,7 @@ const std::vector<OwnOption>& shown_price_options() {
   return table;
 }
 
-/// Returns the words of a text in lower case: its longest pieces of letters and digits.
+/// Returns the words of a text in lower case: its runs of letters and digits.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
@@ -62,17 +62,18 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-/// Returns how well a word of an unknown name fits a word of an option's name: not at all, as a beginning, or as it is.
+/// Returns how well a word of an unknown name fits a word of an option's name: 5 if they are equal, 3 if one begins
+/// with the other, otherwise 0.
 int fit_of_words(const std::string& word, const std::string& other) {
-  constexpr std::size_t least = 3;  // letters of a beginning that says something
+  constexpr std::size_t least = 3;  // letters of the shortest beginning that counts
   if (word == other) return 5;
   const bool begins = word.starts_with(other) || other.starts_with(word);
   return begins && std::min(word.size(), other.size()) >= least ? 3 : 0;
 }
 
 /// Returns how well an option fits the words of an unknown name. Words of its help count less than those of its name,
-/// and only if there are two of them. A name of one word, or one that has a short form for daily use, comes first among
-/// equals.
+/// and only if the name fits, too, or if there are at least two of them. An option with a short name, or whose name is
+/// one word, comes first among equals.
 int fit(const std::vector<std::string>& words, const OwnOption& option) {
   const std::vector<std::string> name = words_of(option.name), help = words_of(option.help);
   int of_name = 0, of_help = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The options of a command from all tables: its own ones, those that the parser reads, those of a run and of pricing.
+// The options of a command from all tables: its own, those that the parser reads, those of a run and of pricing.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ const auto* find_option(const Options& options, const std::string& name) {
 /// Returns the options that the parser itself reads, in every command that accepts them.
 const std::vector<OwnOption>& parser_options();
 
-/// Returns whether a command accepts the option with this name, also where it has no effect.
+/// Returns whether a command accepts the option with this name, even where it has no effect.
 bool is_accepted(const std::string& name, const Command& command);
 
 /// Returns whether the command takes this option for prices. A name may also be an option of runs; the command then
@@ -44,8 +44,8 @@ std::vector<std::string> spellings(const OwnOption& option);
 /// Returns an option as it is typed, without its value: "-o, --out" or "--lr, --optimizer.lr".
 std::string typed_name(const OwnOption& option);
 
-/// Returns the advice for an option that a command does not know: the nearest name, or options whose help has the words
-/// of the unknown name. dashes: what stands before a name, which is nothing in a file.
+/// Returns the advice for an option that a command does not know: the nearest name, or options whose name or help has
+/// words of the unknown name. dashes: what precedes a name; empty for names in files.
 std::string advice_on(const std::string& unknown, const Command& command, const std::string& dashes = "--");
 
 }  // namespace onebit::experiments

@@ -1,5 +1,5 @@
 #pragma once
-// Names of outputs: those that the user has not given, and the commands that continue an output.
+// Names for outputs that the user has not named, and the commands that continue an output.
 
 #include <string>
 
@@ -36,7 +36,7 @@ void check_folder_of(const std::string& path);
 /// unless that is empty.
 std::string command_again(const CommandInput& input, const std::string& out, const std::string& flag);
 
-/// Says on stderr that the command was stopped, and how it continues: command_again().
+/// Says on stderr that the command was stopped, and how to continue it: command_again().
 void tell_how_to_continue(const CommandInput& input, const std::string& out, const std::string& flag);
 
 }  // namespace onebit::experiments

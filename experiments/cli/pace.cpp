@@ -7,11 +7,11 @@ namespace onebit::experiments {
 namespace {
 
 constexpr double kShortestAverage = 20;      // seconds
-constexpr double kAveraged = 0.25;           // share of the time so far
+constexpr double kAveraged = 0.25;           // share of the time so far that is averaged
 constexpr double kFirst = 0.5;               // seconds from the start to the first estimate
 constexpr double kCorrection = 10;           // largest time constant of a correction, in seconds
-constexpr double kHaste = 0.25;              // share of the remaining time in which it is made if that is less
-constexpr double kLonger = 1.15, kMore = 2;  // an estimate is clearly longer by this factor and these seconds
+constexpr double kHaste = 0.25;              // share of the remaining time that a correction takes if that is less
+constexpr double kLonger = 1.15, kMore = 2;  // an estimate beyond this factor plus these seconds is clearly longer
 
 /// Returns what to show next. counted: what is shown now, less the seconds that have passed since.
 double corrected(double counted, double estimated, double passed) {

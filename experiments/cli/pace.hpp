@@ -10,7 +10,7 @@ namespace onebit::experiments {
 /// is corrected gradually; it rises only if the estimate has become clearly longer, and otherwise stands still.
 class Pace {
  public:
-  /// Registers that `done` of `all` units are done. now: seconds from any origin, not descending. The first call sets
+  /// Registers that `done` of `all` units are done. now: seconds from any origin, never decreasing. The first call sets
   /// the start: what was done before does not count.
   void note(double done, double all, double now);
 

@@ -25,8 +25,8 @@ struct {
   Index columns = 0;  // of the terminal when the line was printed
 } line;
 
-/// Returns what erases the rest of the line. A terminal that has become narrower may have broken it in two: everything
-/// below the cursor, which is at the start of the line, is then erased.
+/// Returns the sequence that erases the rest of the line. A terminal that has become narrower may have broken the line
+/// in two: then everything from the cursor, which is at the start of the line, to the end of the screen is erased.
 const char* erasing(Index columns) {
   return line.there && columns < line.columns ? "\033[J" : "\033[K";
 }

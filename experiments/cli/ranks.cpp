@@ -67,8 +67,8 @@ std::vector<std::string> command_of(Index ranks, const std::vector<std::string>&
   _exit(kNotStarted);
 }
 
-/// Splits mpirun's stderr: passes on what the ranks write, and keeps mpirun's own messages, which lines of dashes
-/// enclose.
+/// Splits mpirun's stderr: passes on what the ranks write, and keeps mpirun's own messages, which are enclosed in lines
+/// of dashes.
 class Report {
  public:
   struct Death {
@@ -115,7 +115,7 @@ class Report {
     open_ = line.back() != '\n' && line.back() != '\r';
   }
 
-  /// Cuts off what a progress line has more than the terminal's width; a rank does not know it.
+  /// Cuts a progress line to the terminal's width, which a rank does not know.
   static std::string fitted(const std::string& line) {
     const std::string text = line.substr(0, line.size() - kProgressEnd.size());
     const auto room = static_cast<std::size_t>(std::max<Index>(window_columns(STDERR_FILENO), 1) - 1);

@@ -36,10 +36,10 @@ constexpr int kArguments = 5;  // program, kReader, process id of the parent, sw
 struct Limits {
   Index mebibytes;    ///< memory besides the program itself
   Index cpu_seconds;  ///< CPU time
-  Index seconds;      ///< time, also while the machine is busy with other things
+  Index seconds;      ///< wall-clock time, even if the machine does other things meanwhile
 };
 
-/// Deflate shrinks at most 1,032-fold, so reading a compressed file takes long in comparison with its size.
+/// Deflate compresses at most 1,032-fold, so a compressed file may take long to read in comparison with its size.
 Limits limits_for(const std::string& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
@@ -77,7 +77,7 @@ class Start {
     posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 #if __GLIBC_PREREQ(2, 34)
-    // An open file of another thread would keep its lock through the reader.
+    // Otherwise a file that another thread has open would stay locked as long as the reader runs.
     posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1);
 #endif
     posix_spawnattr_init(&attributes_);
@@ -122,7 +122,7 @@ bool listen(int out, Index seconds, std::string& said) {
     pollfd event{out, POLLIN, 0};
     const int ready = poll(&event, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
     if (ready == 0 && left <= 0) return false;
-    if (ready <= 0) continue;  // a signal, or a part of a long time
+    if (ready <= 0) continue;  // a signal, or only a part of a long time has passed
     std::array<char, 256> bytes{};
     const ssize_t count = read(out, bytes.data(), bytes.size());
     if (count == 0 || (count < 0 && errno != EINTR)) return true;

@@ -7,8 +7,8 @@
 
 namespace onebit::experiments {
 
-/// Sets the check of sim::set_read_check(): a reader process must read the file to its end within a time and a memory
-/// that depend on the size of the file.
+/// Installs the check of sim::set_read_check(): a reader process must read the file to its end within limits of time
+/// and memory that depend on the size of the file.
 void check_files_in_readers();
 
 /// Whether this process is a reader.

@@ -7,7 +7,7 @@
 
 namespace onebit::experiments {
 
-/// Returns the row of the output's name, -o. made_up: the name without it, for the help.
+/// Returns the row of the output's name, -o. made_up: the name that is used without -o, for the help.
 template <class Options>
 Option<Options> out_row(const std::string& help, const std::string& made_up = {}) {
   Option<Options> row = also("o", field<Options>("out", help, ONEBIT_PLACE(out)));

@@ -63,7 +63,8 @@ std::vector<ProgressPart> parts_of(const std::string& name, const sim::Progress&
           {left, 1}};
 }
 
-/// Prints a text on stderr in lines as wide as a terminal; elsewhere it is one line. word: the text's beginning.
+/// Prints a text on stderr: on a terminal in lines of its width, elsewhere as one line. word: the beginning of the
+/// text.
 void print_notice(const std::string& word, Tone tone, const std::string& text) {
   const std::string start = "onebit: " + word;
   const std::vector<std::string> lines = wrapped(start + printable(text), window_columns(STDERR_FILENO), kHanging);

@@ -1,5 +1,5 @@
 #pragma once
-// Functions that commands share as programs in a terminal: exit status, warnings, progress, and a clean stop on Ctrl-C.
+// Terminal functions that commands share: exit status, warnings, progress, and a clean stop on Ctrl-C.
 
 #include <string>
 #include <vector>
@@ -20,12 +20,12 @@ int exit_status(sim::RunStatus status);
 
 std::string program_version();
 
-/// Prints an error on stderr, printable, after "onebit: error: ". It is one line, except on a terminal that is
+/// Prints an error on stderr, made printable(), after "onebit: error: ". It is one line, except on a terminal that is
 /// narrower.
 void print_error(const std::string& text);
 /// Prints a warning as print_error() prints an error.
 void warn(const std::string& text);
-/// Prints a text that is neither, after "onebit: ".
+/// Prints a text that is neither an error nor a warning, after "onebit: ".
 void say(const std::string& text);
 /// Prints a warning about options without effect, if there are any.
 void warn_of(const std::vector<IdleOption>& options);

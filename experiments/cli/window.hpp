@@ -5,8 +5,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the characters of a line of the terminal, as it is at this moment; 0 if the stream is not a terminal.
-/// stream: STDOUT_FILENO or STDERR_FILENO.
+/// Returns the current width of the terminal in characters; 0 if the stream is not a terminal. stream: STDOUT_FILENO or
+/// STDERR_FILENO.
 Index window_columns(int stream);
 
 /// Whether the stream is a terminal on which colours are wanted: NO_COLOR is not set, and TERM is not "dumb".

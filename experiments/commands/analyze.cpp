@@ -73,7 +73,7 @@ analysis::VarianceOptions variance_options(const Options& options) {
   return view;
 }
 
-/// Analyses a log. A part for which the log has no data is left out with the reason.
+/// Analyses a log. Parts for which the log has no data are left out; `left_out` says why.
 LogAnalysis analyze(const std::string& path, const analysis::VarianceOptions& options) {
   const sim::LogReader log(path);
   LogAnalysis result{.path = path,

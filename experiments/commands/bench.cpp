@@ -129,7 +129,7 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
             << bytes_text(bench.bytes) << " at " << per_second(bench.limits.copy_bytes_per_second, 1e9, "GB/s") << "\n";
   if (bench.touched.count > 0) {
     std::cout << "touched rows    " << bench.touched.count << " of " << bench.touched.width
-              << " numbers: " << bytes_text(bench.touched.bytes()) << " of these bytes, "
+              << " numbers each: " << bytes_text(bench.touched.bytes()) << " of these bytes, "
               << seconds_text(bench.touched.bytes() / bench.limits.copy_bytes_per_second)
               << " at that rate; their update reaches " << percent_text(bench.tables_share()) << " of it\n";
   }
@@ -326,7 +326,7 @@ Command bench_command() {
                        .usage = kMeasurements,
                        .doc = "measure kernels against the copy bandwidth, a step against its shortest possible time, "
                               "scaling over numbers "
-                              "of workers, the network model itself, or collectives of MPI",
+                              "of workers, the network model itself, or MPI's collectives",
                        .accepts = {.run = true, .config = true, .preset = true, .ranks = true},
                        .help = {.common = {"rounds", "elements", "sweep", "global-batch", "model", "workers", "batch",
                                            "optimizer", "codec", "devices", "threads", "ranks", "out", "json"},

@@ -17,7 +17,7 @@ namespace {
 using netmodel::Fit;
 using netmodel::Measurement;
 
-/// From this time on, a collective counts as long, as in docs/price-measured.md.
+/// The time from which a collective counts as a long one, as in docs/price-measured.md.
 constexpr netmodel::Seconds kLong{0.004};
 
 std::string signed_percent(double share) {
@@ -75,8 +75,8 @@ void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fi
             << fitted(best.fits_penalty) << "\n";
 }
 
-/// Largest error of a fit on its long rows, also where they were left out: on all of them if none is long. Short
-/// collectives vary more, and matter less to the steps that are priced.
+/// Returns the largest error of a fit on the long rows, whether they were fitted or left out; on all rows if none is
+/// long. Short collectives vary more, and matter less to the steps that are priced.
 double largest_error(const Fit& fit, const std::vector<Measurement>& rows) {
   const auto is_long = [](const Measurement& row) { return row.seconds >= kLong; };
   const bool all = std::ranges::none_of(rows, is_long);

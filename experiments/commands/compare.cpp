@@ -43,7 +43,7 @@ void check(const Options& options) {
   files::check_output(options.out + "/runs.csv", true);
 }
 
-/// Compares the arms by their logs. Throws ConfigError where a log holds too little or the arms cannot be compared.
+/// Compares the arms by their logs. Throws ConfigError if a log holds too little or the arms cannot be compared.
 analysis::Comparison compared(const Options& options, const std::vector<analysis::Arm>& arms) {
   for (const analysis::Arm& arm : arms) std::ranges::for_each(arm.runs, analysis::require_enough);
   return analysis::compare(arms, {.margin = options.margin.value_or(analysis::default_margin)});
@@ -69,7 +69,7 @@ Json with_verdicts(const Json& json, const Options& options, const std::vector<a
   }
 }
 
-/// Returns the exit status. A diverged run is a result; one that did not do what it was asked to is a failure.
+/// Returns the exit status. A diverged run counts as a result; a failed run makes the command fail.
 int comparison_status(const ArmResults& results) {
   int status = results.complete ? kExitDone : kExitStopped;
   for (const analysis::Arm& arm : results.arms) {
@@ -130,7 +130,7 @@ int compare(const Options& options) {
 Command compare_command() {
   return make_command(
       {.name = "compare",
-       .doc = "train several arms on the same data and initial weights: table and pictures",
+       .doc = "train arms on the same data and initial weights; write a table and pictures",
        .accepts = {.run = true, .price = Accepts::Price::of_runs, .config = true, .preset = true, .deepspeed = true},
        .help = {.common = {"out",   "preset",    "optimizers", "arm",       "seeds",   "margin",       "model",
                            "data",  "data.path", "workers",    "batch",     "steps",   "optimizer.lr", "freeze",

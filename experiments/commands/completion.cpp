@@ -30,7 +30,7 @@ Command completion_command() {
   return make_command(
       {.name = "completion",
        .usage = kShells,
-       .doc = "print a script that completes commands, options and names in a shell, or the table behind it as JSON",
+       .doc = "print a script that completes commands, options and names in a shell, or the tables of options as JSON",
        .help = {.examples = {"source <(onebit completion bash)", "onebit completion zsh > ~/.zsh/functions/_onebit"},
                 .arguments = [] { return split(kShells, '|'); }}},
       std::vector<Option<CommandInput>>(), print_completion);

@@ -27,8 +27,8 @@ std::vector<Option<Options>> rows() {
        judging_rows<Options>()});
 }
 
-/// Returns a command that judges freezes at two and at four times the step that cost too much, or at half of what is
-/// left if both are too late.
+/// Returns a command that judges freezes at twice and at four times the step that cost too much, or halfway from there
+/// to the end of the run if both are too late.
 std::string command_for_later_steps(const Options& options, const FreezeAnswer& found) {
   std::vector<std::string> steps;
   for (const Index step : {2 * found.freeze_step, 4 * found.freeze_step}) {

@@ -142,7 +142,7 @@ class Use {
       throw ConfigError("unexpected argument", options_.arguments.front(), "--optimizers takes no log");
   }
 
-  /// Throws for options other than those of clusters, `allowed` ones and `of_run`, and for a log.
+  /// Throws for a log, and for options other than `allowed`, `of_run` and those of clusters.
   void check_alone(const std::string& mode, const std::vector<std::string>& allowed, const std::string& of_run) const {
     const std::string why = "it cannot be combined with " + mode;
     for (const auto& [name, value] : options_.price) {
@@ -173,7 +173,7 @@ std::vector<double> rates_of(const std::string& range) {
   if (parts.size() != 3) throw ConfigError("malformed option value", "sweep.bandwidth '" + range + "'", kRange);
   const double low = parse_rate("sweep.bandwidth", parts[0]), high = parse_rate("sweep.bandwidth", parts[1]);
   const Index count = parse_integer("sweep.bandwidth", parts[2]);
-  constexpr double least = 1e3;  // bytes per second: smaller numbers were meant in another unit
+  constexpr double least = 1e3;  // bytes per second; a smaller number was meant in another unit
   if (!(low >= least && high > low && high <= 1e12) || count < 2 || count > 10000)
     throw ConfigError("option out of range", "sweep.bandwidth " + range, kRange);
   return analysis::spaced_rates(low, high, count);
@@ -218,14 +218,16 @@ Json price_and_print(const Options& options, const PriceConfig& config, const Jo
   return to_json(price, job).with("target_seconds", target.value_or(PriceConfig::kNotGiven));
 }
 
-/// Returns a text such as "a step is 37% shorter than dense Adam's at 27.9 Gb/s, the highest such effective rate of a
-/// node's network link".
+/// Returns a text such as "a step is 37% shorter than dense Adam's at 27.9 Gb/s, the highest effective rate of a node's
+/// network link at which that holds".
 std::string shortening_text(double share, std::optional<netmodel::BytesPerSecond> rate, const std::string& links) {
   const std::string shorter = percent_text(share) + " shorter than dense Adam's at ";
-  if (!rate) return "at no rate of " + links + " is a step " + percent_text(share) + " shorter than dense Adam's";
+  if (!rate) return "no rate of " + links + " makes a step " + percent_text(share) + " shorter than dense Adam's";
   if (*rate >= 0.999 * analysis::kFastestTried)
-    return "a step is at least " + shorter + rate_text(*rate) + ", the highest effective rate tried of " + links;
-  return "a step is " + shorter + rate_text(*rate) + ", the highest such effective rate of " + links;
+    return "a step is at least " + shorter + rate_text(*rate) + ", the highest effective rate of " + links +
+           " that was tried";
+  return "a step is " + shorter + rate_text(*rate) + ", the highest effective rate of " + links +
+         " at which that holds";
 }
 
 /// Finds the rate of a node's network link at which a step is shorter by the requested share, and prints the price
@@ -235,7 +237,7 @@ int find_rate(const Options& options, const PriceConfig& config, const Job& job,
   const auto rate = analysis::rate_if_shorter(job, cluster, config.cost_model, config.shorter);
   if (!options.json) {
     const std::string links = links_text(cluster, netmodel::Fabric(cluster, job.workers).width());
-    std::cout << shortening_text(config.shorter, rate, links) << (rate ? "; there:\n\n" : "\n");
+    std::cout << shortening_text(config.shorter, rate, links) << (rate ? "; at that rate:\n\n" : "\n");
   }
   const double found = rate ? rate->value : PriceConfig::kNotGiven;
   Json json = Json::object({{"shorter", config.shorter}, {"bytes_per_second", found}});
@@ -268,7 +270,7 @@ int scale(const Options& options, const PriceConfig& config) {
 /// The runs that are priced: the run of the options, or one for each optimizer of a ranking.
 struct PricedRuns {
   std::vector<GivenRun> runs;
-  std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers to which the options do not fit, and why
+  std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers that the options do not fit, and why
 };
 
 PricedRuns priced_runs(const Options& options, const PriceConfig& config) {
@@ -288,7 +290,7 @@ PricedRuns priced_runs(const Options& options, const PriceConfig& config) {
   return all;
 }
 
-/// Prints the optimizers in the order of their speed, on every cluster.
+/// Prints the optimizers on every cluster, the fastest first.
 int rank_optimizers(const Options& options, const PriceConfig& config, const PricedRuns& priced) {
   if (config.workload.empty())
     throw ConfigError("nothing to price", "price", "give --workload NAME, see 'onebit list workloads'");

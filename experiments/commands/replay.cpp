@@ -74,7 +74,7 @@ std::string difference_text(const Deviation& deviation) {
   return std::isfinite(deviation.worst) ? number(deviation.worst, 3) : "infinite";
 }
 
-/// Says what a compact trace answers.
+/// Prints what a compact trace shows.
 void print_compact(const sim::GradientTrace& trace) {
   if (const std::optional<SignStatistics> signs = sign_statistics(trace)) {
     std::cout << "signs of the mean gradient: " << number(100 * signs->changes, 3)

@@ -98,8 +98,8 @@ int report(const Options& options, const TrainedRun& trained, std::vector<std::p
   return exit_status(result.status);
 }
 
-/// Returns how to train. The command in the log names the file for the weights, from which a bare --resume takes it,
-/// even if a file of options names it.
+/// Returns how to train. The command in the log names the file for the weights even if only a file of options names it,
+/// because a bare --resume takes the name from there.
 Training training_with(const Options& options, const OutputPolicy& policy) {
   Training training = training_of(options, policy, options.progress);
   std::string& command = training.origin.command_line;
@@ -115,7 +115,7 @@ int train(const Options& options, const FromLog& from_log) {
   const bool is_root = device::mpi_environment().rank == 0;
   if (is_root && !options.dry_run) check_folder_of(options.out);
   if (is_root && !options.output.weights_out.empty()) {
-    // Left over if the run was killed while it wrote its weights.
+    // This file is left over if the run was killed while it wrote its weights.
     if (options.output.resume && std::filesystem::exists(options.out))
       std::filesystem::remove(options.output.weights_out + ".part");
     sim::check_weights_output(options.output.weights_out, options.out,

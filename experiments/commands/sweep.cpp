@@ -31,7 +31,7 @@ Settings execution_with_threads(const SweepOptions& options) {
   return execution;
 }
 
-/// Returns the number of runs at a time that gives every core one thread.
+/// Returns the number of simultaneous runs that gives every core one thread.
 Index default_jobs(const sim::RunConfig& config) {
   const Index cores = std::max<Index>(1, std::thread::hardware_concurrency());
   return config.threads > 0 ? std::max<Index>(1, cores / config.threads) : 1;

@@ -130,7 +130,7 @@ Json to_json(const std::vector<TraceCheck>& checks) {
   return Json::array(items);
 }
 
-/// Whether a file is a card by its name, or by its first character: a trace is an HDF5 file.
+/// Returns whether a file is a card, judging by its name or its first character; a trace is an HDF5 file.
 bool is_card(const std::string& path) {
   if (std::filesystem::path(path).extension() == ".json") return true;
   return std::filesystem::is_regular_file(path) && std::ifstream(path).peek() == '{';

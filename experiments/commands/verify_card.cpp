@@ -13,8 +13,8 @@
 namespace onebit::experiments {
 namespace {
 
-/// Throws ConfigError for an option that says which runs to train, because the card does. The default preset of the
-/// command has such options, too, so the words of the command line are checked.
+/// Throws ConfigError for an option that says which runs to train, because the card says that. The command's default
+/// preset has such options, too, so the words of the command line are checked.
 void check_options(const StudyInput& options) {
   if (options.arguments.size() > 1)
     throw ConfigError("a card is verified alone", options.arguments[1], "give one CARD.json and nothing else");
@@ -42,7 +42,7 @@ std::vector<Change> changes_of(const std::vector<CardVerdict>& recorded, const s
   return changes;
 }
 
-/// How the verdicts of a card are checked.
+/// Result of checking the verdicts of a card.
 struct VerdictCheck {
   std::vector<Change> changes;
   std::string left_out;  ///< why they are not checked; empty if they are
@@ -78,7 +78,7 @@ Json json_of(const std::vector<Change>& changes) {
   return Json::array(items);
 }
 
-/// Returns what the card names and does not hold, a line each: runs that cannot be repeated, logs that were left out.
+/// Returns one line for each run of the card that cannot be repeated, and one for each log that was left out of it.
 std::vector<std::string> gaps_of(const Card& card) {
   std::vector<std::string> lines;
   for (const CardRun& run : card.runs) {

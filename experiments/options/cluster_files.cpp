@@ -86,7 +86,8 @@ std::vector<Option<Cluster>> node_options() {
                       std::map<std::string, netmodel::Source>{{"published", netmodel::Source::published},
                                                               {"fitted", netmodel::Source::fitted},
                                                               {"estimated", netmodel::Source::estimated}}),
-      field<Cluster>("uncertainty", "share by which times on the links may differ; 0: as usual for the source",
+      field<Cluster>("uncertainty",
+                     "share by which times on the links may differ from the estimates; 0: as usual for the source",
                      ONEBIT_PLACE(uncertainty)),
       field<Cluster>("nodes", "number of nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
       field<Cluster>("gpus-per-node", "GPUs per node, with one worker each", ONEBIT_PLACE(gpus_per_node)),
@@ -200,7 +201,7 @@ const std::vector<Option<WorkloadFile>>& workload_options() {
                              parse_seconds),
       quantity<WorkloadFile>("optimizer", "seconds of an update", ONEBIT_PLACE(optimizer), parse_seconds),
       between<WorkloadFile>("tables.count", "number of embedding tables", 1, kMostTables, ONEBIT_PLACE(tables.count)),
-      integers<WorkloadFile>("tables.rows", "rows of each table, instead of their number", ONEBIT_PLACE(tables.rows)),
+      integers<WorkloadFile>("tables.rows", "rows of each table, instead of tables.count", ONEBIT_PLACE(tables.rows)),
       between<WorkloadFile>("tables.width", "numbers per row", 1, kMostTables, ONEBIT_PLACE(tables.width)),
       field<WorkloadFile>("tables.ids", "rows that a sample looks up in a table, on average", ONEBIT_PLACE(tables.ids)),
       field<WorkloadFile>("tables.bottom-share",
@@ -215,7 +216,7 @@ netmodel::EmbeddingTables tables_of(netmodel::EmbeddingTables tables, const std:
   if (tables.rows.empty() && tables.count == 0 && tables.width == 0) return tables;
   const auto known = static_cast<Index>(tables.rows.size());
   if (known > 0 && tables.count > 0 && tables.count != known) {
-    throw ConfigError("the number of tables differs from that of their rows", path + ": tables.count",
+    throw ConfigError("tables.count differs from the number of tables in tables.rows", path + ": tables.count",
                       "leave one of the two out");
   }
   if (known > 0) tables.count = known;
@@ -229,7 +230,8 @@ netmodel::EmbeddingTables tables_of(netmodel::EmbeddingTables tables, const std:
       path + ": [tables]");
 }
 
-/// Whether a name is that of an INI file, not of an entry. Throws ConfigError for another file.
+/// Returns whether a name is that of an INI file rather than of an entry. Throws ConfigError for a file whose name does
+/// not end in .ini.
 template <class Entries>
 bool names_file(const std::string& name, const Entries& entries) {
   if (name.ends_with(".ini")) return true;
@@ -250,10 +252,10 @@ const std::vector<Option<Cluster>>& cluster_options() {
     for (const auto& option : link_options("gpu-link", "a GPU's link in the node", ONEBIT_PLACE(gpu_link))) {
       all.push_back(option);
     }
-    all.push_back(node_factors("nic-shares", "nodes with only a share of the rate of a network link: NODE:SHARE,..",
+    all.push_back(node_factors("nic-shares", "nodes whose network links have only a share of the rate: NODE:SHARE,..",
                                ONEBIT_PLACE(nic_shares)));
-    all.push_back(
-        node_factors("stragglers", "nodes that compute slower, by a factor: NODE:FACTOR,..", ONEBIT_PLACE(stragglers)));
+    all.push_back(node_factors("stragglers", "nodes that compute more slowly, by a factor: NODE:FACTOR,..",
+                               ONEBIT_PLACE(stragglers)));
     return all;
   }();
   return table;

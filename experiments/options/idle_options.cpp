@@ -111,7 +111,7 @@ constexpr Condition<PriceConfig> kPriceConditions[] = {
     {"bytes", [](const auto& price) { return price.collective.has_value(); }, "collective"},
 };
 
-/// Returns the selector of a condition of an option that does not hold; null if all of them hold.
+/// Returns the selector of the first condition on an option that does not hold; null if all of them hold.
 template <class Config, std::size_t count>
 const char* failed(const Condition<Config> (&conditions)[count], const std::string& option, const Config& config) {
   for (const Condition<Config>& each : conditions) {

@@ -20,7 +20,7 @@ bool is_priced(const std::string& option);
 /// empty if it has an effect.
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config);
 
-/// A run with the names of the options that its arm, or its point of a sweep, set.
+/// A run with the names of the options that its arm or its point of a sweep sets.
 struct GivenRun {
   sim::RunConfig config;
   std::vector<std::string> own = {};

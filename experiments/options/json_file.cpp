@@ -1,6 +1,6 @@
 #include "experiments/options/json_file.hpp"
 
-#define BOOST_BIND_GLOBAL_PLACEHOLDERS  // else Boost prints a note that it uses its old global placeholders
+#define BOOST_BIND_GLOBAL_PLACEHOLDERS  // otherwise Boost prints a note about its old global placeholders
 #include <boost/property_tree/json_parser.hpp>
 #include <sstream>
 
@@ -25,7 +25,7 @@ void check_depth(const std::string& text, const std::string& path) {
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
     if (depth > kDeepest) {
-      throw ConfigError("JSON nested more than " + std::to_string(kDeepest) + " deep",
+      throw ConfigError("JSON nested more than " + std::to_string(kDeepest) + " levels deep",
                         path + " line " + std::to_string(line));
     }
   }

@@ -10,7 +10,7 @@ namespace onebit::experiments {
 using JsonTree = boost::property_tree::ptree;
 
 /// Reads a file. what: the kind of file, for the errors. Throws ConfigError, with the line, for malformed JSON and for
-/// values that are nested more than 100 deep, and whatever files::read_text throws.
+/// values that are nested more than 100 levels deep, and whatever files::read_text throws.
 JsonTree read_json_file(const std::string& path, const std::string& what, const std::string& hint = {});
 
 }  // namespace onebit::experiments

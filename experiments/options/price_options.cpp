@@ -63,13 +63,14 @@ std::vector<Option<PriceConfig>> pricing_options() {
           ONEBIT_PLACE(step.overlap),
           std::map<std::string, Overlap>{
               {"cluster", Overlap::cluster}, {"none", Overlap::none}, {"buckets", Overlap::buckets}}),
-      {"step.bucket", "bytes per bucket of gradients; 0: the cheapest, from 25 MB to all gradients after the pass",
+      {"step.bucket",
+       "bytes per bucket of gradients; 0: the cheapest size from 25 MB up, or all gradients after the pass",
        [](PriceConfig& config, const std::string& text) {
          config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
        },
        [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
       choice<PriceConfig>("step.sharding",
-                          "ZeRO's stage, which says what the GPUs share out in dense steps; zero3 is FSDP, zero++ "
+                          "ZeRO's stage: what is sharded over the GPUs in dense steps; zero3 is FSDP, zero++ "
                           "the same with quantized exchanges",
                           ONEBIT_PLACE(step.sharding),
                           std::map<std::string, Sharding>{{"none", Sharding::none},
@@ -81,8 +82,8 @@ std::vector<Option<PriceConfig>> pricing_options() {
                          ONEBIT_PLACE(step.stretch)),
       choice<PriceConfig>(
           "step.codec",
-          "kernels of the codec: fused ones, which touch the fewest bytes, or those released with 1-bit Adam (176 per "
-          "element)",
+          "kernels of the codec: fused ones, which touch the fewest bytes, or those released with 1-bit Adam "
+          "(176 bytes per element)",
           ONEBIT_PLACE(step.codec),
           std::map<std::string, CodecKernels>{{"fused", CodecKernels::fused}, {"released", CodecKernels::released}}),
       choice<PriceConfig>(
@@ -181,8 +182,8 @@ std::vector<Option<PriceConfig>> task_options() {
                             "--sweep.bandwidth: one curve for each number of GPUs per node, e.g. 1,4,8",
                             ONEBIT_PLACE(widths)),
       field<PriceConfig>("sweep.shorter",
-                         "find the rate of a node's network link at which a step is this share shorter than dense "
-                         "Adam's, e.g. 0.37",
+                         "find the rate of a node's network link at which a step is shorter than dense Adam's "
+                         "by this share, e.g. 0.37",
                          ONEBIT_PLACE(shorter)),
       integers<PriceConfig>("sweep.nodes", "show weak and strong scaling over numbers of nodes, e.g. 1,2,4,8",
                             ONEBIT_PLACE(nodes))};

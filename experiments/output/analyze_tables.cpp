@@ -42,20 +42,21 @@ bool is_cut_off(const analysis::VarianceView& view) {
   return view.freeze_step > 0 && last_known(view) <= view.freeze_step;
 }
 
-/// Returns a step; without one, "not by 40" if values are known only up to step 40. end: that step; 0: the last one.
+/// Returns a step as text; for step 0 "never", or "not by 40" if values are known only up to step 40. end: that last
+/// step; 0: values are known for the whole run.
 std::string step_text(Index step, Index end) {
   if (step > 0) return std::to_string(step);
   return end > 0 ? "not by " + std::to_string(end) : "never";
 }
 
-/// Returns the last step of a stretch at a threshold; "-" if there was no stretch.
+/// Returns the last step of a stretch at or above a threshold; "-" if there was no such stretch.
 std::string end_text(const analysis::Stay& stay, const analysis::VarianceView& view) {
   if (stay.until == 0) return "-";
   if (stay.until != last_known(view)) return std::to_string(stay.until);
   return is_cut_off(view) ? std::to_string(stay.until) + " (freeze)" : "the end";
 }
 
-/// Says how a run takes the lag of the view, where its own rule has another one.
+/// Says which option gives a run the lag of the view, if the run's own rule has another lag.
 std::string lag_note(const analysis::VarianceView& view) {
   if (view.own_lag == 0 || view.own_lag == view.rule_lag) return "";
   return " (--freeze.lag " + std::to_string(view.rule_lag) + "; the run's own lag is " + std::to_string(view.own_lag) +

@@ -29,7 +29,7 @@ std::string freeze_text(const Summary& run) {
   return run.freeze_step > 0 ? std::to_string(run.freeze_step) : "-";
 }
 
-/// Returns the value of an evaluation if it was after the last step, and "-" where a run was stopped since.
+/// Returns the value of the last evaluation; "-" if the run was stopped at a later step.
 std::string final_text(const Summary& run, const std::string& value) {
   return run.is_outdated() ? "-" : value;
 }
@@ -98,7 +98,7 @@ void print_boundaries(const std::vector<analysis::Arm>& arms, std::ostream& out)
   out << "\n";
 }
 
-/// Returns an arm's loss against the axis, means over its runs.
+/// Returns an arm's loss, as the mean over its runs, against the axis.
 analysis::Curve mean_loss_curve(const ArmFigures& arm, std::size_t axis) {
   analysis::Curve curve{.label = arm.name, .x = {}, .y = {}};
   for (const analysis::LossCurve::Point& point : arm.curves[axis].points) {

@@ -131,7 +131,7 @@ std::string results_of(const std::vector<analysis::Arm>& arms) {
     rows.push_back({arm.name, join(seeds, ", "), std::to_string(losses.size()),
                     interval_text(analysis::mean_interval(losses)), bytes_text(analysis::mean_interval(bytes).mean)});
   }
-  return markdown(rows) + "\nAfter ±: the half-width of the 95% interval over the seeds.\n";
+  return markdown(rows) + "\nThe number after ± is the half-width of the 95% interval over the seeds.\n";
 }
 
 std::string verdicts_of(const Card& card) {

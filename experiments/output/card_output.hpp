@@ -10,7 +10,7 @@ namespace onebit::experiments {
 /// an arm, or for one run. written_by: version and commit of this program.
 Json to_json(const Card& card, const std::string& written_by);
 
-/// Returns the card as a page in Markdown. file: name of the JSON file that `onebit verify` repeats.
+/// Returns the card as a page in Markdown. file: name of the JSON file whose runs `onebit verify` repeats.
 std::string markdown_of(const CardSubject& subject, const std::string& title, const std::string& file);
 
 }  // namespace onebit::experiments

@@ -155,7 +155,7 @@ std::string baselines_of(const std::vector<ArmFigures>& arms) {
 std::string target_text(const analysis::Comparison& comparison) {
   const std::string loss = "The loss of " + number(comparison.target, 5) + " is ";
   return loss + (comparison.target_is_given
-                     ? "--target."
+                     ? "that of --target."
                      : "the lowest loss that all finished runs at the best learning rates reached.");
 }
 

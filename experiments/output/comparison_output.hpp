@@ -12,7 +12,7 @@ namespace onebit::experiments {
 /// Returns the place of the arm with the lowest mean final loss among those all of whose runs finished; none if there
 /// is no such arm, or only one arm in all.
 std::optional<std::size_t> lowest_loss(const std::vector<analysis::ArmFigures>& arms);
-/// Whether an arm has an AUC, as those of click models have.
+/// Whether an arm has an AUC, as arms of click models do.
 bool has_auc(const std::vector<analysis::ArmFigures>& arms);
 /// Whether an arm has a boundary, at which bytes are counted.
 bool has_boundary(const std::vector<analysis::ArmFigures>& arms);
@@ -23,9 +23,9 @@ Table arms_table(const std::vector<analysis::ArmFigures>& arms);
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
 /// Prints one line for every run that did not finish.
 void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);
-/// Returns each arm's cost of reaching the target; the comparison has a target.
-/// Says where the loss to reach is from.
+/// Says where the loss to reach comes from.
 std::string target_text(const analysis::Comparison& comparison);
+/// Returns each arm's cost of reaching the target; the comparison has a target.
 Table targets_table(const analysis::Comparison& comparison);
 
 /// Prints the times on clusters, the cost of the target, and one row per arm.

@@ -1,5 +1,5 @@
 #pragma once
-// What went wrong in many runs, in few lines.
+// What went wrong in many runs, in a few lines.
 
 #include <map>
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace onebit::experiments {
 
-/// A finding and the runs that have it. Runs of one arm share a finding that no other
-/// arm has if only numbers differ.
+/// A finding and the runs that have it. Findings with the same text are one; so are those of the runs of a single arm
+/// that differ only in numbers.
 struct SharedFinding {
   analysis::Cause cause = analysis::Cause::errors_lost;
   std::string text;     ///< severity and text: "warning: the variance was frozen early, ..."; of the first run

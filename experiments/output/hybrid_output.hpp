@@ -18,7 +18,7 @@ std::string method_text(const std::string& optimizer, const netmodel::Workload& 
 std::string method_text(const analysis::Job& job);
 
 /// Prints the stages of the last stage's step, which of them are on its critical path, and the shares of its exchanges
-/// and of dense Adam's. The price must have them.
+/// and of dense Adam's. price.hybrid and price.dense_hybrid must be set.
 void print_hybrid(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out);
 
 /// Returns the members that a price with tables has in addition.

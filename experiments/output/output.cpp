@@ -33,7 +33,7 @@ std::string escaped(std::string_view text) {
 constexpr std::size_t kGap = 2;         // blanks between columns
 constexpr std::size_t kNarrowest = 10;  // characters that a text column keeps on a narrow terminal
 
-/// Returns the characters of a line with columns of these widths.
+/// Returns the width of a line with columns of these widths, in characters.
 std::size_t sum_of(const std::vector<std::size_t>& widths) {
   std::size_t sum = 0;
   for (const std::size_t width : widths) sum += width + kGap;

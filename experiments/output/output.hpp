@@ -28,7 +28,7 @@ class Table {
   bool empty() const { return rows_.size() < 2; }                              ///< whether the header is the only row
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }  ///< all rows, the header first
   std::size_t text_columns() const { return text_columns_; }
-  /// Returns the characters of a line that has all columns.
+  /// Returns the width of a line with all columns, in characters.
   std::size_t width() const;
 
  private:
@@ -63,7 +63,7 @@ class Json {
   std::string text_;
 };
 
-/// Returns a value with one member or item in a line, for people who read it and for tools that show differences.
+/// Returns a value with one member or item per line, for people who read it and for tools that show differences.
 std::string indented(const Json& json);
 
 /// Formats a time in a suitable unit, e.g. "4.07 ms".

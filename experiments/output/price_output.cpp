@@ -80,8 +80,8 @@ Json schedule_json(const Job& job) {
                        {"stages", Json::array(stages)}});
 }
 
-/// Returns the table of a job's steps on a cluster, a stage per column: dense Adam, then the last stage, which most
-/// steps are in and which a narrow terminal has to show, then those before it.
+/// Returns the table of a job's steps on a cluster, one stage per column: dense Adam; then the last stage, which has
+/// most of the steps and which a narrow terminal must show; then the stages before it.
 Table steps_table(const ClusterPrice& price, const Job& job) {
   std::vector<StagePrice> columns = price.stages;
   std::rotate(columns.begin(), columns.end() - 1, columns.end());

@@ -52,7 +52,7 @@ std::string rate_number(double rate) {
   return rate >= 1000 ? std::to_string(std::llround(rate)) : number(rate);
 }
 
-/// Returns a text such as "0.957" or "1.35"; with its last digits also if they are 0.
+/// Returns a text such as "0.957" or "1.35"; trailing zeros are kept.
 std::string factor_text(double factor) {
   char text[32];
   std::snprintf(text, sizeof text, "%.*f", factor < 1.1 ? 3 : factor < 9.995 ? 2 : 1, factor);
@@ -99,7 +99,7 @@ std::string verdict(const RankedMethod& best, const std::string& reference) {
   return "Whether compression pays here cannot be told from these rates, so measure them: " + figures;
 }
 
-/// Says where a dense step spends its time on communication, which is all that compression can save.
+/// Says how long a dense step and its exchange take; compression can save only time of the exchange.
 std::string dense_text(const netmodel::StepEstimate& dense) {
   const netmodel::Seconds hidden = dense.all_communication - dense.communication;
   return "A dense step takes " + seconds_text(dense.step.value) + "; its exchange takes " +
@@ -107,7 +107,7 @@ std::string dense_text(const netmodel::StepEstimate& dense) {
          " are hidden behind the passes.";
 }
 
-/// Dense layers next to embedding tables are not sharded.
+/// Says that the model does not fit, and what to do. Dense layers next to embedding tables are not sharded.
 std::string too_large_text(const Ranking& ranking) {
   return std::string("The model does not fit in a GPU's memory; ") +
          (ranking.tables ? "use more GPUs" : "see --step.sharding") + ".\n";
@@ -129,7 +129,7 @@ Table table_of(const Ranking& ranking) {
   return table;
 }
 
-/// Explains the table, a line for each thing.
+/// Explains the table, one line per item.
 std::string notes_on(const Ranking& ranking) {
   std::ostringstream notes;
   notes << "speed-up: over " << reference_of(ranking) << ", in the whole run with its warm-up; range: the speed-up if "

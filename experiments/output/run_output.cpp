@@ -10,8 +10,8 @@
 namespace onebit::experiments {
 namespace {
 
-/// Returns "final loss 1.2345, accuracy 61.5%"; for a run that was stopped since, "loss 1.2345 at the evaluation of
-/// step 50, accuracy 61.5%".
+/// Returns "final loss 1.2345, accuracy 61.5%"; for a run that was stopped after a later step than its last evaluation,
+/// "loss 1.2345 at the evaluation of step 50, accuracy 61.5%".
 std::string loss_text(const analysis::Summary& run) {
   if (std::isnan(run.final_loss)) return "no final loss";
   const bool stopped = run.is_outdated();
@@ -32,7 +32,7 @@ std::string bytes_sentence(const analysis::Summary& run) {
          (less ? " less than dense fp32" : " more than dense fp32");
 }
 
-/// Names the command to go on with; empty for a run that was stopped, whose command tells how to continue it.
+/// Names the next command; empty for a run that was stopped, because `run` itself says how to continue it.
 std::string way_on(const analysis::Summary& run) {
   if (run.status == sim::RunStatus::stopped) return "";
   const bool ended = run.status == sim::RunStatus::finished;

@@ -8,8 +8,8 @@
 
 namespace onebit::experiments {
 
-/// Prints how many examples the evaluations take, and how often there is one, unless the split is empty. Then prints
-/// how good a model can be, if that is known.
+/// Prints how many examples an evaluation takes, and how often the run is evaluated, unless the split is empty. Then
+/// prints how good a model can be, if that is known.
 void print_evaluations(const sim::PreparedRun& run, std::ostream& out);
 
 /// Prints what is about to be trained, and the memory that it takes.

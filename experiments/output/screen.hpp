@@ -17,13 +17,13 @@ enum class Tone { plain, good, warning, bad };
 /// The buffer of a stream that may be a terminal.
 class Screen : public std::streambuf {
  public:
-  /// Returns the characters of a line; 0: lines may have any length.
+  /// Returns how many characters a line may have; 0: any number.
   virtual Index columns() const = 0;
   /// Sets the colour of what follows, if the terminal has colours.
   virtual void paint(Tone tone) = 0;
 };
 
-/// Returns the characters of a line of a stream; 0: lines may have any length.
+/// Returns how many characters a line of a stream may have; 0: any number.
 Index columns_of(const std::ostream& out);
 
 /// Sets the colour of what follows, where the stream has colours.

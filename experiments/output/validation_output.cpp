@@ -81,8 +81,7 @@ void print_seeds(const FreezeValidation& validation, std::ostream& out) {
 void print_choice(const FreezeValidation& validation, std::ostream& out) {
   const std::string by = seeds_text(validation.choosing);
   if (!validation.choice) {
-    out << "no candidate is safe for " << by
-        << (validation.choosing.size() == 1 ? ", which chooses\n" : ", which choose\n");
+    out << "no candidate was chosen: none is safe for " << by << "\n";
     return;
   }
   const FreezeRow& row = validation.rows[validation.choice->row];

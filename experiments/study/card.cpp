@@ -18,7 +18,7 @@ std::string obstacle(const Run& run, const sim::LogReader& log) {
   if (status != sim::RunStatus::finished && status != sim::RunStatus::diverged)
     return "it did not finish: its status is " + sim::name_of(status);
   if (!has_first_options(log)) return "it was continued with other options, which its log does not hold";
-  if (!settings_of(run.header)) return "it is a replay, or this version of the program lacks an option of it";
+  if (!settings_of(run.header)) return "it is a replay, or this version of the program lacks one of its options";
   return "";
 }
 
@@ -62,11 +62,11 @@ CardSubject card_of(std::span<const std::string> paths, const std::string& basel
   }
   if (std::ranges::none_of(card.runs, [](const CardRun& run) { return run.not_repeated.empty(); })) {
     throw ConfigError("no run can be repeated", card.runs.front().log + ": " + card.runs.front().not_repeated,
-                      "a card is made of runs that finished");
+                      "a card needs a run that finished or diverged");
   }
   try {
     card.verdicts = verdicts_of(subject.arms, baseline, margin);
-    if (card.verdicts.empty()) card.no_verdicts = "there is one arm";
+    if (card.verdicts.empty()) card.no_verdicts = "there is only one arm";
   } catch (const ConfigError& error) {
     if (!baseline.empty()) throw;
     card.no_verdicts = error.what();

@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether an option says where something is. The hash of the data tells whether they are the same.
+/// Returns whether an option says where something is. The hash of the data tells whether the data are the same.
 bool is_place(const std::string& option) {
   static const std::set<std::string> places = {"data.path", "data.test", "data.vocabulary", "model.command",
                                                "model.init"};
   return places.contains(option);
 }
 
-/// Whether somebody who repeats a run may have another value.
+/// Returns whether somebody who repeats a run may set another value for an option.
 bool may_change(const std::string& option) {
   return is_place(option) || !sim::decides_results(option);
 }
@@ -61,8 +61,8 @@ void check_data(const CardRun& run, const sim::PreparedRun& prepared) {
       "name the card's data with --data.path");
 }
 
-/// Gives each run a log of its own in a folder, called as in the card. A card may be somebody else's, so its names
-/// cannot lead out of the folder.
+/// Gives each run a log of its own in a folder, with the name that it has in the card. A card may be somebody else's,
+/// so its names cannot lead out of the folder.
 class LogNames {
  public:
   explicit LogNames(std::string folder) : folder_(std::move(folder)) {}

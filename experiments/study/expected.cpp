@@ -61,7 +61,7 @@ ExpectedRun run_of(const Row& row) {
           .bytes = row.number<double>("bytes_per_worker")};
 }
 
-/// Whether a rule froze at another step because of rounding.
+/// Returns whether a rule froze at a slightly different step, as rounding can make it do.
 bool moved_freeze(const ExpectedRun& expected, const analysis::Summary& run) {
   constexpr double share = 0.05;
   const Index moved = std::abs(run.freeze_step - expected.freeze_step);

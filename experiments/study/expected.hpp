@@ -33,7 +33,7 @@ ExpectedRun expected_of(const std::string& arm, const analysis::Run& run);
 std::vector<ExpectedRun> read_expected(const std::string& path);
 
 enum class Agreement {
-  same,  ///< every run has the recorded steps, bytes, final loss and curve, bit by bit
+  same,  ///< every run has the recorded steps, bytes, final loss and curve, bit for bit
   /// Rounding on other compilers and devices can explain the differences: losses differ by at most 0.1%, or their
   /// differences have no consistent sign over the seeds and the mean loss lies within the recorded interval. A rule may
   /// freeze a few steps earlier or later.

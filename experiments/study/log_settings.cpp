@@ -15,7 +15,7 @@
 namespace onebit::experiments {
 namespace {
 
-/// Returns the names of all options; those on which other defaults depend come first.
+/// Returns the names of all options; those on which the defaults of others depend come first.
 std::vector<std::string> names_in_order() {
   std::vector<std::string> names = {"model", "data", "optimizer"};
   for (const RunOption& option : run_options()) {
@@ -141,7 +141,7 @@ FromLog taken_from_log(const std::string& log, const Settings& given, bool weigh
   }
   const bool over = reader.status() == sim::RunStatus::finished || reader.status() == sim::RunStatus::diverged;
   if (!over && !weights_given) from_log.weights_out = weights_out_of(reader.header());
-  // A run that was stopped has written them; one that was killed has not, so they would be those of another run.
+  // A stopped run has written its weights. A killed one has not, so an existing file would hold those of another run.
   if (reader.status() != sim::RunStatus::stopped && std::filesystem::exists(from_log.weights_out)) {
     throw ConfigError("the weights file named in the log already exists", from_log.weights_out,
                       "give --weights-out FILE: this one to replace it, or another");

@@ -12,7 +12,8 @@
 
 namespace onebit::experiments {
 
-/// Whether an option of a run has a meaning in a replay: those of the optimizer, of its exchange and of the devices.
+/// Returns whether an option of a run has a meaning in a replay, as do those of the optimizer, the exchange, the
+/// freeze, the schedule and the devices.
 bool is_of_replay(const std::string& option);
 
 class ReplayLog {

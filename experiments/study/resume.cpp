@@ -122,7 +122,7 @@ ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig&
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
   if (!list.empty()) refuse(list, policy, reader);
   if (granted > 0 && sim::checkpoints_of(log).empty()) {
-    throw ConfigError("a run continues with changed options only from a checkpoint, but it has none", log,
+    throw ConfigError("a run can continue with changed options only from a checkpoint, and this one has none", log,
                       "give --overwrite to start the run again");
   }
   const bool changed = granted > 0 || allowed(kBits);

@@ -25,9 +25,9 @@ sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step);
 void make_room(const Study& study, const std::vector<Arm>& arms);
 
 /// Runs in the study's folder: dense-SEED.h5, and ARM-STEP-SEED.h5 for those that freeze after STEP. Where the
-/// optimizer is dense until its freeze, these are continuations of the dense run, bit-identical to a whole run with
-/// `--freeze fixed:STEP`; for 0/1 Adam they are whole runs. When runs are resumed, complete logs are kept. The study
-/// must outlive this object.
+/// optimizer is dense until its freeze, the latter are continuations of the dense run, bit-identical to a whole run
+/// with `--freeze fixed:STEP`; for 0/1 Adam they are whole runs. When runs are resumed, complete logs are kept. The
+/// study must outlive this object.
 class SeedRuns {
  public:
   /// Arms that branch off from the dense run, by their freeze step.
@@ -39,8 +39,8 @@ class SeedRuns {
   /// Trains the dense run. Returns false if a signal stopped it. Throws NumericError if it has no final loss.
   bool run_dense();
 
-  /// Trains those of the branches that do not exist yet; run_dense comes first. For continuations it computes the dense
-  /// steps again, up to the last one before each freeze. Returns false if a signal stopped it.
+  /// Trains the branches that do not exist yet; call run_dense first. For continuations it computes the dense steps
+  /// again, up to the last one before each freeze. Returns false if a signal stopped it.
   bool run(const Branches& branches);
 
   std::uint32_t seed() const { return config_.seed; }

@@ -16,7 +16,7 @@ namespace onebit::experiments {
 namespace {
 
 constexpr const char* kForms =
-    "write key=a,b,c, key=low:high:log:count (or lin or round for log), or key=a;b if values contain commas";
+    "write key=a,b,c, key=a;b if values contain commas, or key=low:high:SPACING:count (SPACING: log, lin or round)";
 constexpr std::size_t kMostPoints = 100'000;
 constexpr int kDigits = 6;  // significant digits of the values of a range
 
@@ -28,7 +28,7 @@ double rounded(double value, int digits) {
 }
 
 /// Rounds all values but the first and the last to the same number of significant digits, the fewest with which they
-/// still rise.
+/// are still ascending.
 std::vector<double> with_fewest_digits(const std::vector<double>& values) {
   for (int digits = 1; digits < kDigits; ++digits) {
     std::vector<double> round = values;

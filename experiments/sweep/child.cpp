@@ -46,9 +46,9 @@ class SignalsHeld {
   sigset_t before_;
 };
 
-/// Runs between fork and exec, where only async-signal-safe calls are allowed. A process group of the child's own keeps
-/// the terminal's Ctrl-C for the sweep, which passes it on. Signal handlers are reset, because the sweep's would accept
-/// a stop request that is meant for the child and lose it at exec.
+/// Runs between fork and exec, where only async-signal-safe calls are allowed. The child gets a process group of its
+/// own, so the terminal's Ctrl-C reaches only the sweep, which passes it on. Signal handlers are reset, because the
+/// sweep's would accept a stop request that is meant for the child and lose it at exec.
 [[noreturn]] void become(pid_t parent, int out, int in, char* const* arguments, sigset_t signals) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);

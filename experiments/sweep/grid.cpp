@@ -22,7 +22,8 @@ std::vector<std::string> keys_of(const std::vector<Point>& points) {
   return keys;
 }
 
-/// Returns the option whose values an arm is run with. An optimizer alone is an arm.
+/// Returns the option that varies within an arm; empty if there is none, or if only the optimizer varies, because then
+/// each optimizer is an arm.
 std::string key_of(const std::vector<std::string>& keys, const std::string& tuned) {
   for (const std::string& key : {tuned, std::string(kRate)}) {
     if (std::ranges::find(keys, key) != keys.end()) return key;
@@ -41,7 +42,7 @@ std::string label_in(const Point& point, const std::vector<std::string>& keys) {
   return join(words, ", ");
 }
 
-/// Returns the place of the element with this text, which it appends if there is none.
+/// Returns the element with this text, and appends it if there is none.
 template <class Items, class Member>
 auto& place_in(Items& items, Member member, const std::string& text) {
   auto found = std::ranges::find(items, text, member);

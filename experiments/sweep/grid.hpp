@@ -30,7 +30,7 @@ struct GridArm {
   std::string label;                ///< name and options of the arm; empty if the sweep has only one
   std::string optimizer;            ///< that of its runs
   std::vector<GridCell> cells;      ///< in the order of their values if these are numbers, otherwise of the points
-  std::optional<std::size_t> best;  ///< the cell with the lowest loss of those that are whole
+  std::optional<std::size_t> best;  ///< the whole cell with the lowest loss
 
   /// Whether every run is over.
   bool ended() const;

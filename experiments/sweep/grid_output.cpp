@@ -124,7 +124,7 @@ const GridArm* next_arm(const SweepGrid& grid) {
   return next;
 }
 
-/// Returns "adam at optimizer.lr 0.01"; the parts that there are.
+/// Returns a text such as "adam at optimizer.lr 0.01", without the parts that are empty.
 std::string place_text(const SweepGrid& grid, const GridArm& arm) {
   const std::string at = grid.key.empty() ? "" : grid.key + " " + arm.cells[*arm.best].value;
   return arm.label + (arm.label.empty() || at.empty() ? "" : " at ") + at;
@@ -135,8 +135,8 @@ const GridCell& best_of(const GridArm& arm) {
 }
 
 /// Returns how far two arms at their best are apart: ": final loss 5.8% higher". It is the mean over the seeds of the
-/// relative differences, as in the verdicts of analyze: relative to the parent, if the one descends from the other.
-/// Empty where its sign is not that of the difference of the means, by which the arms are ranked.
+/// relative differences, as in the verdicts of analyze: relative to the parent, if one descends from the other. Empty
+/// if its sign differs from that of the difference of the means, by which the arms are ranked.
 std::string difference_text(const GridArm& best, const GridArm& next) {
   std::vector<double> low, high;
   for (const auto& [seed, loss] : best_of(best).losses) {

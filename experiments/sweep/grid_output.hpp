@@ -14,11 +14,11 @@ void print_grid(const SweepGrid& grid, std::ostream& out);
 /// Prints why points have no loss; points with the same reason share a line.
 void print_reasons(const std::vector<Point>& points, const std::vector<PointResult>& results, std::ostream& out);
 
-/// Prints a warning for arms whose best value is the smallest or largest tried, of an option that is searched: the
-/// learning rate, or the one that is tuned.
+/// Prints a warning for arms whose best value is the smallest or largest tried, if the option is one that is searched:
+/// the learning rate, or the option that is tuned.
 void print_edges(const SweepGrid& grid, bool tuned, std::ostream& out);
 
-/// Returns which arm at which value has the lowest mean loss, and how far the next arm is. folder: of the sweep.
+/// Returns which arm at which value has the lowest mean loss, and how far the next arm is. folder: the sweep's.
 std::string answer_of(const SweepGrid& grid, const std::string& folder);
 
 }  // namespace onebit::experiments

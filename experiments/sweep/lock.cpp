@@ -27,8 +27,8 @@ std::string text_or_nothing(const std::string& path) {
   }
 }
 
-/// Returns the kernel's start time of a process, which distinguishes processes that reuse a number. Empty if the
-/// process has ended.
+/// Returns the kernel's start time of a process, which distinguishes it from other processes with the same id. Empty if
+/// the process has ended.
 std::string start_of(long process) {
   const std::string text = text_or_nothing("/proc/" + std::to_string(process) + "/stat");
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));

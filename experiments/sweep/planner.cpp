@@ -7,7 +7,7 @@
 namespace onebit::experiments {
 namespace {
 
-/// Whether an option certainly does not affect which data is read and on which device; others might.
+/// Returns whether an option certainly affects neither which data are read nor on which device; other options may.
 bool leaves_data_alone(const std::string& option) {
   static const std::string starts[] = {"optimizer", "freeze", "schedule", "codec",      "feedback", "channel",
                                        "log.",      "eval.",  "steps",    "checkpoint", "memory",   "worker-group"};

@@ -39,7 +39,7 @@ void check_identity(const sim::LogReader& log, const std::string& name) {
                    "it may have been moved, or written by another version; remove it, or give another -o DIR");
 }
 
-/// Returns the bytes that one worker sent over the run. The last evaluation of a finished run records them, and
+/// Returns the bytes that one worker sent over the run. For a finished run they come from the last evaluation, because
 /// reading the exchanges takes long.
 double sent_bytes(const sim::LogReader& log, const std::vector<sim::EvaluationRow>& evaluations) {
   if (log.status() == sim::RunStatus::finished && !evaluations.empty()) return evaluations.back().bytes;

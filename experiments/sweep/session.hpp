@@ -63,7 +63,7 @@ class SweepSession {
   Board board_;
   Runner runner_;
   std::vector<Point> points_;
-  std::map<std::string, std::size_t> places_;  ///< index in points_ of the shard's points submitted or ended
+  std::map<std::string, std::size_t> places_;  ///< indices in points_ of the shard's submitted or ended points
   Standing standing_;
   std::optional<Index> open_examples_;
   bool index_is_old_ = true;

@@ -170,11 +170,11 @@ TEST_CASE("deepspeed: JSON as deep as the file wants is refused, what is in quot
     return text + "}";
   };
   CHECK_NOTHROW(read(nested(99, "[", "]")));
-  check_refused(nested(100, "[", "]"), {"nested more than 100 deep", "line 1"});
+  check_refused(nested(100, "[", "]"), {"nested more than 100 levels deep", "line 1"});
   for (const std::size_t depth : {std::size_t{60'000}, std::size_t{2'000'000}}) {
-    check_refused(nested(depth, "[", "]"), {"nested more than 100 deep"});
-    check_refused(nested(depth, "{\"a\":", "}"), {"nested more than 100 deep"});
-    check_refused(nested(depth, "\n[", ""), {"nested more than 100 deep", "line 101"});
+    check_refused(nested(depth, "[", "]"), {"nested more than 100 levels deep"});
+    check_refused(nested(depth, "{\"a\":", "}"), {"nested more than 100 levels deep"});
+    check_refused(nested(depth, "\n[", ""), {"nested more than 100 levels deep", "line 101"});
   }
   const std::string quoted = "\"\\\"" + std::string(60'000, '[') + "\"";
   CHECK_NOTHROW(read("{\"optimizer\": {\"type\": \"Adam\"}, \"other\": " + quoted + "}"));

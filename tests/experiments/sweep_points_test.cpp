@@ -258,7 +258,7 @@ TEST_CASE("sweep: a folder with logs that are not of a sweep is refused") {
   CHECK_NOTHROW(begin());
   REQUIRE(run_onebit(folder, tiny_run("run", {"--steps", "1", "-o", "compared/adam-1.h5"})).status == 0);
   CHECK_THAT(refusal(begin),
-             Contains("not of a sweep (" + (folder / "compared/adam-1.h5")) && Contains("another -o DIR"));
+             Contains("not belong to a sweep (" + (folder / "compared/adam-1.h5")) && Contains("another -o DIR"));
 }
 
 TEST_CASE("sweep: a folder keeps its definition, others only extend it") {
