@@ -48,7 +48,7 @@ Rows execution_rows() {
                             ONEBIT_PLACE(retries)),
       time_limit_row(),
       field<SweepOptions>(
-          "shard", "i/n: run only points p with p % n == i; not given: SLURM_PROCID/SLURM_NTASKS if set, otherwise all",
+          "shard", "i/n: run only points p with p % n == i, where a tuned arm counts as one point; not given: SLURM_PROCID/SLURM_NTASKS if set, otherwise all",
           ONEBIT_PLACE(shard)),
       flag<SweepOptions>("extend", "add the points to the sweep that is already in the folder", ONEBIT_PLACE(extend)),
       flag<SweepOptions>("resume", "continue the sweep that the folder holds, with its options", ONEBIT_PLACE(resume)),

@@ -13,7 +13,7 @@ namespace onebit::sim {
 ///
 /// Up to a constant, f_w is a quadratic around x* - H^-1 b_w. The eigenvalues of H fall from L = 1 to mu = 1 /
 /// model.condition as model.spectrum says (for d equally spaced t from 0 to 1): `linear` 1 - (1 - mu) t; `log` mu^t;
-/// `power:P` (1 + (mu^(-1/P) - 1) t)^-P; `flat` 1 throughout. They are on the diagonal in this order. With
+/// `power:P` (1 + (mu^(-1/P) - 1) t)^-P. With `flat`, all of them are 1. They are on the diagonal in this order. With
 /// model.rotate, the plane of coordinates i and d - 1 - i is rotated by 45 degrees, so that no coordinate axis is an
 /// eigenvector. There are two exceptions: the middle axis if d is odd, and all axes if the spectrum is flat.
 ///
