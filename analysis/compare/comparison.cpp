@@ -111,7 +111,9 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   comparison.grids = rate_grids(arms);
   const References references = references_of(arms, comparison.grids, request.baseline);
   comparison.baseline = arms[references.baseline].name;
-  comparison.notes = references.notes;
+  if (std::string labels = labels_text(comparison.grids); !labels.empty())
+    comparison.notes.push_back(std::move(labels));
+  comparison.notes.insert(comparison.notes.end(), references.notes.begin(), references.notes.end());
   comparison.target_is_given = !std::isnan(request.target);
   comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
   const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());

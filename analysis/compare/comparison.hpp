@@ -40,7 +40,7 @@ struct Comparison {
   std::vector<Verdict> other_rates;
   std::vector<netmodel::Cluster> clusters;  ///< the clusters of ArmFigures::seconds
   double gradient_bytes = 0;                ///< bytes per element at which dense gradients are priced there
-  std::vector<std::string> notes;           ///< notes of References
+  std::vector<std::string> notes;           ///< meanings of labels, notes of References
 };
 
 /// Verdicts of one family, whose level is corrected for their number.

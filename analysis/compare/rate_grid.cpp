@@ -99,12 +99,27 @@ std::vector<RateGrid> rate_grids(std::span<const Arm> arms) {
   }
   std::vector<std::string> labels;
   for (const RateGrid& grid : grids) labels.push_back(common_label(grid, arms));
-  const std::vector<std::string> names = arm_names(naming_options(keys, labels));
+  const std::vector<std::string> names = arm_names(naming_options(keys, labels)), plain = arm_names(keys);
   for (std::size_t i = 0; i < grids.size(); ++i) {
+    grids[i].label = labels[i];
+    grids[i].options = plain[i];
     grids[i].name = grids[i].arms.size() == 1 ? arms[grids[i].arms.front()].name : names[i];
     complete(grids[i], arms);
   }
   return grids;
+}
+
+std::string labels_text(std::span<const RateGrid> grids) {
+  const auto is_named_by = [](const RateGrid& grid) { return grid.name.starts_with(grid.label); };
+  if (grids.empty() || std::ranges::count(grids, "", &RateGrid::label) > 0) return "";
+  if (!std::ranges::all_of(grids, is_named_by)) return "";  // the arms are named after their files
+  std::vector<std::string> meanings;
+  for (const RateGrid& grid : grids) {
+    const std::string meaning = grid.label + " is " + grid.options;
+    if (grid.label != grid.options && std::ranges::find(meanings, meaning) == meanings.end())
+      meanings.push_back(meaning);
+  }
+  return join(meanings, "; ");
 }
 
 std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& other) {

@@ -73,9 +73,14 @@ TEST_CASE("rate grid: named by the label that its arms share") {
   arms[2].label = arms[3].label = "large";
   CHECK(rate_grids(arms)[0].name == "small");
   CHECK(rate_grids(arms)[1].name == "large");
+  CHECK(labels_text(rate_grids(arms)) == "small is adam; large is lamb");
+  arms[0].label = arms[1].label = "adam";
+  CHECK(labels_text(rate_grids(arms)) == "large is lamb");
   arms[3].label = "larger";  // labels do not divide a grid
   REQUIRE(rate_grids(arms).size() == 2);
   CHECK(rate_grids(arms)[0].name == "adam");
+  CHECK(labels_text(rate_grids(arms)).empty());
+  CHECK(labels_text({}).empty());
 }
 
 TEST_CASE("rate grid: warnings") {
