@@ -48,7 +48,7 @@ SIGNATURES = re.compile(b"|".join(WITH_CHECKSUM + PLAIN + (b"FHDB",)))
 
 
 def lookup3(words, lengths):
-    """Bob Jenkins' hash of the first `length` bytes, for every length (any numbers above 0).
+    """Bob Jenkins' hash of the first `length` bytes, for every length in `lengths` (above 0).
     words: the bytes, padded with zeros to a multiple of 12, as little-endian uint32."""
     def rot(x, k):
         return (x << np.uint32(k)) | (x >> np.uint32(32 - k))

@@ -86,7 +86,7 @@ def summary_table(rows):
     yield "| rows | number | median | 90% are within | worst |"
     yield "|---|---|---|---|---|"
     for collective in ("all-reduce", "all-gather", "reduce-scatter", "all-to-all"):
-        for sets, machines in (("yes", "machines from which a preset takes a number"), ("no", "other machines")):
+        for sets, machines in (("yes", "machines used to set a preset"), ("no", "other machines")):
             for long in (True, False):
                 errors = sorted((row["error"] for row in rows if row["collective"] == collective
                                  and row["sets_a_preset"] == sets and (float(row["seconds"]) >= LONG) == long), key=abs)
@@ -143,7 +143,7 @@ def commands_table(program, rows):
 
 
 def nodes_table(rows):
-    yield "| all-reduces of 4 ms and longer, machines from which no preset takes a number | number | median | worst |"
+    yield "| all-reduces of 4 ms and longer, machines not used to set a preset | number | median | worst |"
     yield "|---|---|---|---|"
     kept = [row for row in rows if row["collective"] == "all-reduce" and row["sets_a_preset"] == "no"
             and float(row["seconds"]) >= LONG]

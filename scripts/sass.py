@@ -208,8 +208,8 @@ class Counts:
 
 
 def counts(code):
-    """Counts of one pass through the code. Loads of bytes, which other elements share, and loads from an address that
-    has just been loaded count as near: they mostly hit the cache of the multiprocessor."""
+    """Counts of one pass through the code. Loads of bytes, which other elements share, and repeated loads from
+    the same address count as near: they mostly hit the cache of the multiprocessor."""
     pending, near, seen, waits, local = set(), set(), set(), 0, marks(code, LOCAL)
     for instruction in code:
         if pending & instruction.reads():

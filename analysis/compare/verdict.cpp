@@ -125,8 +125,8 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
   const std::string pair = arm.name + " and " + baseline.name;
   switch (verdict.judgement) {
     case Judgement::not_resolved:
-      return arm.name + " against " + baseline.name + " is not resolved (" + need_text(verdict) +
-             "): " + evidence(verdict);
+      return "the difference between " + arm.name + " and " + baseline.name + " is not resolved (" +
+             need_text(verdict) + "): " + evidence(verdict);
     case Judgement::equivalent:
       return pair + " are equivalent within " + percent(verdict.criterion.margin) + ": " + evidence(verdict);
     case Judgement::better:
@@ -207,8 +207,8 @@ std::vector<double> late_falls(const Arm& arm) {
   return falls;
 }
 
-/// Warns if the loss of the arm with the higher loss was still falling when the runs ended, and with every seed fell by
-/// more than the other arm's loss.
+/// Warns if the arm with the higher loss was still improving when the runs ended, with every seed faster than the other
+/// arm.
 void warn_of_late_falls(const Arm& behind, const Arm& ahead, double margin, std::vector<std::string>& warnings) {
   const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
   if (falls.empty() || others.empty()) return;

@@ -77,7 +77,8 @@ struct Verdict {
   Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
   Index seeds_for_seen = 0;  ///< the same for a difference like the one that was seen; 0 if that is not above `visible`
   Rates baseline_rates, arm_rates;
-  std::string sentence;  ///< "b against a is not resolved (about 34 seeds would be needed to show 1%): ..."
+  std::string
+      sentence;  ///< "the difference between b and a is not resolved (about 34 seeds would be needed to show 1%): ..."
   /// Runs left out, arms of different lengths, losses that were still falling, seeds without a partner.
   std::vector<std::string> warnings;
 };

@@ -57,7 +57,7 @@ std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense);
 /// Plans the exchanges of a job. Throws ConfigError where
 /// - neither the plan nor the cluster gives a number of workers,
 /// - the workload has no parameters,
-/// - the workload has embedding tables that cannot be split over the workers, or steps of several micro-batches,
+/// - the workload has embedding tables, and these cannot be split over the workers or a step has several micro-batches,
 /// - an optimizer with a schedule of its own is given both the steps and the share of those before the last stage,
 /// - the exchanges cannot be planned (plan_stages).
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster);

@@ -27,7 +27,7 @@ inline Index padding_quantum(Index workers) {
   return workers * std::lcm(workers, Index{8});
 }
 
-/// A run of elements that share one scale.
+/// A run of elements that a codec encodes together.
 struct Segment {
   Index parameter = 0;  ///< offset of its first element in the parameter vector
   Index real = 0;       ///< elements that are parameters

@@ -222,7 +222,8 @@ Json price_and_print(const Options& options, const PriceConfig& config, const Jo
 /// network link at which that holds".
 std::string shortening_text(double share, std::optional<netmodel::BytesPerSecond> rate, const std::string& links) {
   const std::string shorter = percent_text(share) + " shorter than dense Adam's at ";
-  if (!rate) return "no rate of " + links + " makes a step " + percent_text(share) + " shorter than dense Adam's";
+  if (!rate)
+    return "at no effective rate of " + links + " is a step " + percent_text(share) + " shorter than dense Adam's";
   if (*rate >= 0.999 * analysis::kFastestTried)
     return "a step is at least " + shorter + rate_text(*rate) + ", the highest effective rate of " + links +
            " that was tried";

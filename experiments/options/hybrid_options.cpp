@@ -45,7 +45,7 @@ std::vector<RunOption> hybrid_options() {
            ONEBIT_PLACE(model.boundary.scope), {"batch", "sample", "neuron"}),
       field("boundary.renew", "dct, dct-mp: steps between two renewals of the boundary's threshold, at least 1",
             ONEBIT_PLACE(model.boundary.codec.renew)),
-      word("boundary.forward", "how activations are sent: codec: through the codec; dense: uncompressed",
+      word("boundary.forward", "how activations are sent: through the codec (codec), or uncompressed (dense)",
            ONEBIT_PLACE(model.boundary.forward), {"codec", "dense"}),
       word("boundary.backward",
            "how the gradients of activations return: codec: through the codec; mask: only where values were sent "

@@ -77,10 +77,10 @@ std::vector<RunOption> local_step_options() {
             ONEBIT_PLACE(optimizer.cada.threshold)),
       field("optimizer.cada-window", "cada1, cada2: number of past steps that the rule uses, at least 1",
             ONEBIT_PLACE(optimizer.cada.window)),
-      field(
-          "optimizer.cada-delay",
-          "cada1, cada2: largest number of steps from one upload to the next; cada1: also the period of its snapshot; at least 1",
-          ONEBIT_PLACE(optimizer.cada.max_delay)),
+      field("optimizer.cada-delay",
+            "cada1, cada2: largest number of steps from one upload to the next; cada1: also the period of its "
+            "snapshot; at least 1",
+            ONEBIT_PLACE(optimizer.cada.max_delay)),
       field("optimizer.ef21-momentum", "ef21-sgdm: share of the new gradient in the momentum, in (0, 1]",
             ONEBIT_PLACE(optimizer.ef21_momentum)),
       field("optimizer.ramp", "dgc: steps over which the density falls from 1/4 to codec.k; 0: none",

@@ -141,13 +141,13 @@ std::vector<RunOption> data_options() {
       bounded("data.token-bytes", "tokens: bytes per token in files without a header: 1, 2 or 4", 4,
               ONEBIT_PLACE(data.token_bytes)),
       field("data.features",
-            "synthetic, clicks*: features per example (0 means 32 or 13); libsvm: minimum number of features",
+            "features per example; 0: 32 (synthetic) or 13 (clicks*); libsvm: minimum number of features",
             ONEBIT_PLACE(data.features)),
       image_option(),
       field("data.classes", "synthetic: number of classes", ONEBIT_PLACE(data.classes)),
       field("data.examples",
             "synthetic, clicks*: number of examples in both splits together (clicks: 200000 unless given); criteo: "
-            "largest number of training examples to read (0, the default: all)",
+            "largest number of training examples to read (0: all; also all unless given)",
             ONEBIT_PLACE(data.examples)),
       field("data.tables", "clicks*: number of tables; 0: 26, or as many as --data.rows lists",
             ONEBIT_PLACE(data.tables)),
@@ -161,7 +161,7 @@ std::vector<RunOption> data_options() {
       field("data.drift", "clicks: share of the ranks that get other ids from one of seven days to the next, 0 to 1",
             ONEBIT_PLACE(data.drift)),
       field("data.bag",
-            "clicks*: number of ids drawn for a bag (0 means 1 or 10); for clicks-random, the largest number",
+            "clicks: number of ids drawn for a bag; clicks-random: the largest number; 0: 1 or, for clicks-random, 10",
             ONEBIT_PLACE(data.bag)),
       field("data.fixed-bag", "clicks-random: draw exactly data.bag ids for every bag", ONEBIT_PLACE(data.fixed_bag)),
   };
@@ -174,7 +174,7 @@ std::vector<RunOption> run_size_options() {
       field("accumulation", "passes whose gradients are averaged for one step", ONEBIT_PLACE(accumulation)),
       field("steps", "number of steps; 0: from --epochs, else 1000", ONEBIT_PLACE(steps)),
       field("epochs", "number of passes over the training split; 0: from --steps", ONEBIT_PLACE(epochs)),
-      bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
+      bounded("seed", "seed of initial weights, sampling, dropout, noise and codecs", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
   };
 }
 

@@ -64,7 +64,7 @@ std::string headline(const FreezeAnswer& answer) {
   const std::string step = step_text(answer, answer.freeze_step);
   switch (verdict) {
     case FreezeVerdict::costs:
-      return "do not freeze after " + step + ": " + ruled_out_text(answer);
+      return "freezing after " + step + " costs too much: " + ruled_out_text(answer);
     case FreezeVerdict::unclear:
       return "undecided: a freeze after " + step + " needs more seeds to be judged";
     default:

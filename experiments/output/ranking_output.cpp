@@ -99,7 +99,7 @@ std::string verdict(const RankedMethod& best, const std::string& reference) {
   return "Whether compression pays here cannot be told from these rates, so measure them: " + figures;
 }
 
-/// Says how long a dense step and its exchange take; compression can save only time of the exchange.
+/// Says how long a dense step and its exchange take; compression can shorten only the exchange.
 std::string dense_text(const netmodel::StepEstimate& dense) {
   const netmodel::Seconds hidden = dense.all_communication - dense.communication;
   return "A dense step takes " + seconds_text(dense.step.value) + "; its exchange takes " +

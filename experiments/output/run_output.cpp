@@ -32,7 +32,7 @@ std::string bytes_sentence(const analysis::Summary& run) {
          (less ? " less than dense fp32" : " more than dense fp32");
 }
 
-/// Names the next command; empty for a run that was stopped, because `run` itself says how to continue it.
+/// Names the next command; empty for a run that was stopped, because 'onebit run' itself says how to continue it.
 std::string way_on(const analysis::Summary& run) {
   if (run.status == sim::RunStatus::stopped) return "";
   const bool ended = run.status == sim::RunStatus::finished;

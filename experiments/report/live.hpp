@@ -53,7 +53,7 @@ class LivePage {
   std::map<std::string, Known> known_;
   std::vector<Stamp> stamps_;  ///< of the files that update_ was made from
   std::string update_;
-  bool whole_ = false;  ///< whether update_ was made, of all logs: what could not be read may be readable next time
+  bool whole_ = false;  ///< whether update_ holds all logs: one that could not be read may be readable next time
 };
 
 }  // namespace onebit::experiments

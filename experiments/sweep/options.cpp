@@ -47,9 +47,10 @@ Rows execution_rows() {
       between<SweepOptions>("retries", "restarts after a failure other than a divergence", 0, 1000,
                             ONEBIT_PLACE(retries)),
       time_limit_row(),
-      field<SweepOptions>(
-          "shard", "i/n: run only points p with p % n == i, where a tuned arm counts as one point; not given: SLURM_PROCID/SLURM_NTASKS if set, otherwise all",
-          ONEBIT_PLACE(shard)),
+      field<SweepOptions>("shard",
+                          "i/n: run only points p with p % n == i, where a tuned arm counts as one point; not given: "
+                          "SLURM_PROCID/SLURM_NTASKS if set, otherwise all",
+                          ONEBIT_PLACE(shard)),
       flag<SweepOptions>("extend", "add the points to the sweep that is already in the folder", ONEBIT_PLACE(extend)),
       flag<SweepOptions>("resume", "continue the sweep that the folder holds, with its options", ONEBIT_PLACE(resume)),
       flag<SweepOptions>("retry-failed", "run points again that failed or exceeded the time limit",

@@ -15,7 +15,7 @@ namespace onebit::netmodel {
 /// One direction of a full-duplex link.
 struct LinkSpec {
   BytesPerSecond nominal;       ///< advertised line rate, which decides the choice of algorithms
-  BytesPerSecond effective;     ///< rate that collectives reach, their sums included; exchanges are priced with it
+  BytesPerSecond effective;     ///< rate that collectives reach, with the time for adding; exchanges are priced with it
   Seconds latency;              ///< latency of one step of a ring with NCCL's protocol Simple, software included
   Seconds per_message{};        ///< additional time that a sender spends on each message
   BytesPerSecond stream_cap{};  ///< maximum rate of one stream, as on TCP; 0: no limit
@@ -49,8 +49,8 @@ struct Gpu {
   BytesPerSecond memory;  ///< memory bandwidth that element-wise kernels reach
   double speed = 1;       ///< training speed in mixed precision, relative to a V100 with NVLink
   Bytes capacity;         ///< size of its memory; that of the usual version if there are several
-  /// Published peak rate of 16-bit matrix products, in operations per second, without sparsity; that of the SXM module
-  /// if there are several versions.
+  /// Published peak rate of 16-bit matrix products, in operations per second, without sparsity; if there are several
+  /// versions, that of the fastest one that the row's name covers.
   double peak = 0;
 };
 

@@ -18,7 +18,8 @@ struct Boundary {
   double forward = sizeof(float), backward = sizeof(float);  ///< bytes on the wire
   /// Bytes of memory that the codec's kernels touch: on the way forward, and on the way back.
   double encode = 0, decode = 0, encode_back = 0, decode_back = 0;
-  /// Whether GPUs select different elements of one sample's sums to send. Each then gets the gradients of its own ones.
+  /// Whether GPUs select different elements of one sample's sums to send. Each then gets the gradients of those that it
+  /// sent.
   bool masked = false;
 
   bool compresses() const { return encode > 0; }

@@ -59,7 +59,7 @@ struct RunConfig {
   Index accumulation = 1;  ///< passes whose gradients are averaged before the optimizer sees them
   Index steps = 0;         ///< number of steps; 0: follows from epochs
   double epochs = 0;       ///< number of epochs; 0: follows from steps; if both are 0, the run has 1,000 steps
-  std::uint32_t seed = 1;  ///< seed of the initial weights and of sampling
+  std::uint32_t seed = 1;  ///< seed of initial weights, sampling, dropout, noise and codecs
   std::string label;       ///< name of the run's arm in comparisons; does not affect the run
   std::string device = "cpu";
   int threads = 0;         ///< number of CPU threads; 0: one per core

@@ -91,9 +91,11 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   CHECK(verdict.visible == 0.01);
   // t(10 degrees) 2.228139 + 0.879058: (3.107197 * 1.01489)^2 = 9.944 <= 11; with 10: (3.145561 * 1.01489)^2 = 10.19
   CHECK(verdict.seeds_needed == 11);
-  CHECK_THAT(verdict.sentence,
-             StartsWith("b against a is not resolved (about 11 seeds would be needed to show 1%): final loss 0.1% "
-                        "higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
+  CHECK_THAT(
+      verdict.sentence,
+      StartsWith(
+          "the difference between b and a is not resolved (about 11 seeds would be needed to show 1%): final loss 0.1% "
+          "higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
   CHECK_THAT(verdict.sentence, !Contains("no difference"));
   // -19% to +58% over three seeds: mean 0.195, half width 0.385, deviation 0.155
   const double wide = 0.385 * std::sqrt(3.0) / 4.302653;
@@ -109,8 +111,8 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   // 0.864667)^2 * 2 = 17.8
   const Verdict wild = of(make_arm("a", {1e-3, 1e-3}), make_arm("b", {1e-3, 1}));
   CHECK_THAT(wild.sentence,
-             Contains("not resolved (more than 1000 seeds would be needed to show 1%, about 18 seeds for such a "
-                      "difference)"));
+             Contains("not resolved (more than 1000 seeds would be needed to show 1%, about 18 seeds to show the "
+                      "observed difference)"));
   const double even = 10 * std::sqrt(3.0) / 4.302653;  // mean 0.1, half width 10
   const Verdict hopeless = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.1 - even, 1.1, 1.1 + even}));
   CHECK_THAT(hopeless.sentence, Contains("more than 1000 seeds to show the observed difference"));

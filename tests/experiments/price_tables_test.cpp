@@ -71,7 +71,7 @@ TEST_CASE("price: the rate at which a step with tables is 37% shorter") {
   const Outcome never =
       run_onebit(Folder(), dlrm({"--boundary.codec", "fp16", "--sweep.shorter", "0.6", "--step.overlap", "none"}));
   CHECK(never.status == 0);
-  CHECK_THAT(never.out, Contains("no rate of a node's network link makes a step "));
+  CHECK_THAT(never.out, Contains("at no effective rate of a node's network link is a step "));
   const Outcome rails =
       run_onebit(Folder(), dlrm({"--boundary.codec", "fp16", "--sweep.shorter", "0.6", "--cluster.gpus-per-node", "4",
                                  "--cluster.gpu-link", "nvlink3", "--cluster.gpus-per-nic", "2"}));

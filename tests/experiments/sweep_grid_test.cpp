@@ -64,7 +64,7 @@ TEST_CASE("sweep grid: arms against rates, with a mark for each arm's best and w
   CHECK(grid.best == std::size_t{0});
   CHECK(answer_of(grid, "out") ==
         "So far, lowest mean final loss: 1.015 ± 0.064 over 2 seeds, adam at optimizer.lr 0.01; next is sgd at "
-        "optimizer.lr 0.1: final loss 47.8% higher ('onebit analyze out' judges the difference).");
+        "optimizer.lr 0.1, which ends at a final loss 47.8% higher ('onebit analyze out' judges the difference).");
 }
 
 TEST_CASE("sweep grid: two arms are as far apart as their verdict says, relative to the parent") {
@@ -76,8 +76,8 @@ TEST_CASE("sweep grid: two arms are as far apart as their verdict says, relative
   }
   // (0.1/1 + 0.8/4) / 2. Relative to the other arm, it would be (0.1/0.9 + 0.8/3.2) / 2, or 0.9/4.1 for the means.
   CHECK_THAT(answer_of(grid_of(sweep.points, sweep.results), "out"),
-             Contains("; next is dense; the best arm against it: final loss 15% lower ('onebit analyze out' judges the "
-                      "difference)."));
+             Contains("; next is dense; compared with it, the best arm ends at a final loss 15% lower ('onebit analyze "
+                      "out' judges the difference)."));
 }
 
 TEST_CASE("sweep grid: a mean of relative differences that contradicts the ranking is left out") {

@@ -146,8 +146,8 @@ TEST_CASE("tables: the answer of freeze keeps its verdicts on a narrow terminal,
   row.freeze = cost;
   const std::string text = on_paper(
       80, [&](std::ostream& out) { print_answer(answer, "onebit analyze --validate --freeze-at 78,156", out); });
-  CHECK_THAT(text, StartsWith("do not freeze after 39 of 300 steps (13%): with compression, seed 4 has a cost\n"
-                              "  of 4%; the margin is 1%, and the mean cost is -2.33%\n"));
+  CHECK_THAT(text, StartsWith("freezing after 39 of 300 steps (13%) costs too much: with compression, seed 4\n"
+                              "  has a cost of 4%; the margin is 1%, and the mean cost is -2.33%\n"));
   CHECK_THAT(text, Contains("\nboth together (compressed)     -2.33% ± 13%  too costly: seed 4 is beyond the\n" +
                             std::string(45, ' ') + "margin\n"));
   CHECK_THAT(text, !Contains("also shows"));

@@ -145,8 +145,8 @@ inline Vector masked(Vector values, const Mask& mask) {
   return values;
 }
 
-/// Logits of an example at every position. Sites are numbered in order, beginning with the embedding, and `masks` is
-/// called for every one, even where there is no dropout.
+/// Logits of an example at every position. Sites are numbered from the embedding on, as in the network, and `masks` is
+/// called for every one; without dropout their numbers do not matter.
 inline Vector logits_of(const Transformer& model, const Vector& parameters, const Tokens& tokens, const Masks& masks) {
   Reader read(parameters);
   const Index d = model.width;

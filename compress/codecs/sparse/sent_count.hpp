@@ -6,7 +6,8 @@
 
 namespace onebit::compress {
 
-/// Number of elements that a sparse codec sends: a share of them (at least one), or a fixed number (at most all).
+/// Number of elements that a sparse codec sends: a share of all elements (at least one), or a fixed number (at most
+/// all).
 struct SentCount {
   double share = 0;
   Index number = 0;  ///< 0: `share` is used

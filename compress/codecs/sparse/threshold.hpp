@@ -7,8 +7,8 @@
 namespace onebit::compress {
 
 /// Threshold compression (Dutta et al. 2020): sends the elements with |y| >= `least` unchanged, but never zeros. It may
-/// send none or all of them. Payload: SparsePayload, with the number counted. There is no bound relative to the norm;
-/// the error is at most `least` per element.
+/// send none or all of them. Payload: SparsePayload with the number of elements. There is no bound relative to the
+/// norm; the error is at most `least` per element.
 struct Threshold {
   static constexpr bool kVariableSize = true;
   float least;

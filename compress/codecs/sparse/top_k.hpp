@@ -8,8 +8,8 @@
 namespace onebit::compress {
 
 /// Top-k (Aji and Heafield 2017; Stich et al. 2018): sends the k elements of largest magnitude unchanged; among equal
-/// magnitudes the first, and zeros too if fewer than k elements are nonzero. Payload: SparsePayload, with the number
-/// not counted.
+/// magnitudes the first, and zeros too if fewer than k elements are nonzero. Payload: SparsePayload without the
+/// number of elements, which the receiver knows.
 ///
 /// ||x - C[x]||^2 <= (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1), with equality where all magnitudes are equal.
 template <bool gaps>
@@ -39,7 +39,7 @@ struct TopK {
 /// magnitude. The threshold is taken from a sample of m elements without repetition: the sample's element of rank r =
 /// round(k (m + 1) / (n + 1)), clamped to 1 .. m, whose expected rank among all elements is k. If more than 2k elements
 /// reach it, exactly the k largest are sent instead; if fewer than k do, no others are sent, and the rest stays in the
-/// error. Zeros are never sent. Payload: SparsePayload, with the number counted.
+/// error. Zeros are never sent. Payload: SparsePayload with the number of elements.
 ///
 /// Deviation: the sample has at least n/k elements, so it is expected to contain one of the k largest. The r largest
 /// elements of a vector are always sent (or all that are not 0), so the bound of top-k holds with r in place of k; it

@@ -18,9 +18,9 @@ namespace onebit::sim {
 /// cut greedily into the longest pieces from its start. A word that cannot be split this way, or that has more than 200
 /// bytes, becomes [UNK].
 ///
-/// Deviations from the released code: characters beyond ASCII are neither converted to lower case, nor stripped of
-/// accents, nor split. [MASK], if there is one, changes places with the last piece, because masking expects the mask
-/// last.
+/// Deviations from the released code: characters beyond ASCII are neither converted to lower case nor stripped of
+/// accents, and words are not split at them. [MASK], if there is one, changes places with the last piece, because
+/// masking expects the mask last.
 class WordPieces {
  public:
   /// Throws ConfigError naming file, offset and reason for an empty or repeated piece, too many, or no [UNK].

@@ -17,7 +17,7 @@ struct TablePlace {
   Index slots = 0;       ///< slots of its bags
 };
 
-/// Returns the range of part `part` of `count` things; the first (count mod parts) parts have one thing more.
+/// Returns the range of part `part` of `count` items; the first (count mod parts) parts have one item more.
 ONEBIT_HOST_DEVICE constexpr Range share_of(Index count, Index parts, Index part) {
   const Index each = count / parts, more = count % parts;
   return {part * each + (part < more ? part : more), each + (part < more ? 1 : 0)};

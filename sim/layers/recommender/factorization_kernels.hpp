@@ -5,10 +5,10 @@
 
 namespace onebit::sim {
 
-/// Returns the part that has thing `thing`, if share_of divides `count` things.
-ONEBIT_HOST_DEVICE constexpr Index share_with(Index count, Index parts, Index thing) {
+/// Returns the part that holds item `item`, if share_of divides `count` items.
+ONEBIT_HOST_DEVICE constexpr Index share_with(Index count, Index parts, Index item) {
   const Index each = count / parts, more = count % parts, larger = more * (each + 1);
-  return thing < larger ? thing / (each + 1) : more + (thing - larger) / each;
+  return item < larger ? item / (each + 1) : more + (item - larger) / each;
 }
 
 /// sums[example][part] = (sum of w, sum of v, sum of all v^2) over the part's fields; with 0 factors, only the first of

@@ -4,10 +4,10 @@
 #include "sim/layers/recommender/bag_kernels.hpp"
 
 namespace onebit::sim {
-void require_shares(Index workers, Index things, const char* what, const char* hint) {
-  if (workers <= things) return;
+void require_shares(Index workers, Index items, const char* what, const char* hint) {
+  if (workers <= items) return;
   throw ConfigError("there are more workers than " + std::string(what),
-                    "workers " + std::to_string(workers) + ", " + std::to_string(things) + " " + what, hint);
+                    "workers " + std::to_string(workers) + ", " + std::to_string(items) + " " + what, hint);
 }
 
 TableSplit parse_table_split(const std::string& name) {

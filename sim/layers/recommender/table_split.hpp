@@ -17,8 +17,8 @@ enum class TableSplit { table, row, column };
 /// Returns the split with a name. Throws ConfigError for an unknown name.
 TableSplit parse_table_split(const std::string& name);
 
-/// Throws ConfigError with a hint if there are more workers than `things`, e.g. tables.
-void require_shares(Index workers, Index things, const char* what, const char* hint);
+/// Throws ConfigError with a hint if there are more workers than `items`, e.g. tables.
+void require_shares(Index workers, Index items, const char* what, const char* hint);
 
 /// Returns which worker sends which column of the pooled vectors, [tables x width] or with TableSplit::row [workers x
 /// tables x width]. Throws ConfigError if the split leaves a worker without a share.
