@@ -273,6 +273,14 @@ std::string need_text(const Verdict& verdict) {
   return text + ", " + seeds_needed_text(verdict.seeds_for_seen) + " to show the observed difference";
 }
 
+std::string accuracy_text(const Verdict& verdict) {
+  const double points = 100 * verdict.accuracy.mean, half = 100 * verdict.accuracy.half_width;
+  if (!(std::abs(points) > half)) return "";
+  return "accuracy is " + number(std::abs(points), 3) + " points " + (points < 0 ? "lower (" : "higher (") +
+         level_text(verdict.criterion.level_of_each()) + " interval " + number(points - half, 3) + " to " +
+         number(points + half, 3) + ", not counted among the comparisons)";
+}
+
 std::string seeds_needed_text(Index seeds) {
   if (seeds > useful_seeds) return "more than " + std::to_string(useful_seeds) + " seeds";
   const Index unit = seeds < 100 ? 1 : 10;

@@ -67,6 +67,7 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
                                   {"equivalent", Json::boolean(verdict.equivalent)},
                                   {"seeds_needed", needed_json(verdict)},
                                   {"p", verdict.difference.p},
+                                  {"accuracy_difference", interval_json(verdict.accuracy)},
                                   {"sentence", verdict.sentence},
                                   {"warnings", Json::texts(verdict.warnings)}}));
   }
@@ -212,6 +213,8 @@ void print_verdicts(const analysis::Comparison& comparison, std::ostream& out) {
     print_paragraph(out, section.heading + (section.heading.empty() ? "" : ": ") + section.rule);
     for (const analysis::Verdict& verdict : section.verdicts) {
       print_paragraph(out, verdict.sentence, mark_of(verdict.judgement));
+      if (const std::string accuracy = analysis::accuracy_text(verdict); !accuracy.empty())
+        print_paragraph(out, "  its " + accuracy);
       for (const std::string& warning : verdict.warnings) {
         print_paragraph(out, "  warning: " + warning, {"warning", Tone::warning});
       }

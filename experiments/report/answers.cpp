@@ -83,15 +83,6 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
   return arm + " cannot be compared with " + baseline + ", whose final loss is 0";
 }
 
-/// Returns a sentence on the accuracies where their interval excludes 0; otherwise empty.
-std::string accuracy_text(const Verdict& verdict) {
-  const double points = 100 * verdict.accuracy.mean, half = 100 * verdict.accuracy.half_width;
-  if (!(std::abs(points) > half)) return "";
-  return " Its accuracy is " + number(std::abs(points), 3) + " points " + (points < 0 ? "lower (" : "higher (") +
-         analysis::level_text(verdict.criterion.level_of_each()) + " interval " + number(points - half, 3) + " to " +
-         number(points + half, 3) + ", not counted among the comparisons).";
-}
-
 /// Returns the evidence in a sentence; empty where there is none.
 std::string evidence_text(const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
@@ -102,7 +93,8 @@ std::string evidence_text(const Verdict& verdict) {
   std::string text = one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
                               : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  return text + accuracy_text(verdict);
+  const std::string accuracy = analysis::accuracy_text(verdict);
+  return accuracy.empty() ? text : text + " Its " + accuracy + ".";
 }
 
 /// What the baseline takes, as a multiple of what the arm takes; NaN where that is not known.

@@ -74,11 +74,15 @@ TEST_CASE("verdict: accuracies differ by points, over the same pairs") {
     b.runs[seed].summary.accuracy = after[seed];
   }
   // differences -0.03, -0.04, -0.03: deviation 0.0057735, t(2 degrees) 4.302653
-  const Interval accuracy = of(a, b).accuracy;
+  const Verdict verdict = of(a, b);
+  const Interval accuracy = verdict.accuracy;
+  CHECK(accuracy_text(verdict) ==
+        "accuracy is 3.33 points lower (95% interval -4.77 to -1.9, not counted among the comparisons)");
   CHECK(accuracy.mean == Approx(-0.1 / 3));
   CHECK(accuracy.half_width == Approx(4.302653 * 0.0057735 / std::sqrt(3.0)).epsilon(1e-5));
   a.runs[1].summary.accuracy = std::numeric_limits<double>::quiet_NaN();
   CHECK(std::isnan(of(a, b).accuracy.mean));
+  CHECK(accuracy_text(of(a, b)).empty());
 }
 
 TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how many would") {
