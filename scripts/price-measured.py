@@ -117,7 +117,13 @@ def in_plain_words(note):
     note = note.replace("SQuAD points (but for 1 GPU) fitted nothing",
                         "apart from the 1-GPU point, no SQuAD point was used for a fit")
     note = note.replace("GPU model not told", "GPU model not stated")
-    return re.sub("  Digitised by .*", ". Digitised from the chart earlier; not checked again.", note)
+    return re.sub("  Digitised by .*", ". Read off the chart; not checked a second time.", note)
+
+
+def source_in_plain_words(source):
+    """Rewords the sources of measured.json."""
+    source = source.replace("chart images digitised in reference/papers.md 1.7 (+-1.5%)", "read off the charts (±1.5%)")
+    return source.replace("tutorial in GitHub", "tutorial on GitHub").replace("  ", " ")
 
 
 def commands_table(program, rows):
@@ -136,7 +142,7 @@ def commands_table(program, rows):
                 kind = "a preset in place of guessed links"
         kept["all rows"].append(error)
         kept[kind].append(error)
-        yield (f"| {row['source']}: `{' '.join(arguments_of(command))}` | {measured:.4g} {row['unit']} | {predicted:.4g} | {percent(error)} | "
+        yield (f"| {source_in_plain_words(row['source'])}: `{' '.join(arguments_of(command))}` | {measured:.4g} {row['unit']} | {predicted:.4g} | {percent(error)} | "
                f"{'' if kind == 'nothing guessed' else guess} |")
     for name, errors in kept.items():
         yield f"| **{name}**: {len(errors)} | | | median {spread(errors)}, worst {worst(errors)} | |"

@@ -90,7 +90,7 @@ struct PricedArms {
 };
 
 /// Computes the figures of arms and their times on clusters with distinct names; `target` is the loss to reach, or NaN.
-/// The caller sets ArmFigures::rates. Throws ConfigError where a cluster cannot hold the workers.
+/// The caller sets ArmFigures::rates. Throws ConfigError if a cluster cannot hold the workers.
 PricedArms price_arms(std::span<const Arm> arms, double target, std::span<const netmodel::Cluster> clusters,
                       const PriceRules& rules, const netmodel::CostModel& model);
 

@@ -45,7 +45,7 @@ std::vector<std::string> log_paths(std::span<const std::string> paths);
 /// Reads a whole log, however short. Throws what the reader and exchanges_of throw.
 Run load_run(const sim::LogReader& log);
 
-/// Throws ConfigError where a log holds too little for a comparison: fewer than two rows of steps, or no evaluation
+/// Throws ConfigError if a log holds too little for a comparison: fewer than two rows of steps, or no evaluation
 /// with a finite loss. A run that diverged or failed needs neither, because that is its result; a replay has no
 /// evaluations.
 void require_enough(const Run& run);
@@ -55,7 +55,7 @@ Run read_run(const std::string& path);
 
 /// Reads the logs of log_paths with `read`, which throws what read_run throws. A log that cannot be read becomes a line
 /// of left_out; so does the second of two runs with the same configuration and seed, or the unfinished one of them if
-/// the other has finished. A file that is named twice is read once. Throws ConfigError where no path is given, a folder
+/// the other has finished. A file that is named twice is read once. Throws ConfigError if no path is given, a folder
 /// has no log, or no log is left.
 LogSet read_logs(std::span<const std::string> paths, const std::function<Run(const std::string&)>& read = read_run);
 

@@ -26,10 +26,10 @@ const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 
 /// Chooses the arm that each arm is compared with. `grids` are rate_grids(arms); there is at least one arm. The parent
 /// of an optimizer comes from its registry row (optim::parent_of). Of several grids of the parent, the one whose other
-/// options differ least from the arm's is used, or the first of several that are equally near. An arm without a parent
-/// among the runs is compared with the arm of this kind called "dense", otherwise with the first one whose optimizer
-/// has no parent, otherwise with the first one, at the best rate of that arm's grid. If `baseline` names an arm, all
-/// others are compared with it. Throws ConfigError for a name that no arm has, with the nearest name.
+/// options differ least from the arm's is used, or the first of several that are equally near. Arms without a parent
+/// among the runs are compared with one of them, at the best rate of its grid: the one called "dense"; failing that,
+/// the first whose optimizer has no parent; failing that, the first. If `baseline` names an arm, all others are
+/// compared with it. Throws ConfigError for a name that no arm has, with the nearest name.
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline);
 
 }  // namespace onebit::analysis

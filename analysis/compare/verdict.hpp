@@ -95,8 +95,8 @@ std::string text_of(const std::vector<Verdict>& verdicts);
 /// Returns "about 480 seeds would be needed to show 1%, about 12 seeds to show the observed difference".
 std::string need_text(const Verdict& verdict);
 
-/// Returns "accuracy is 1.2 points lower (95% interval -2 to -0.4, not counted among the comparisons)"; empty unless the
-/// interval excludes 0.
+/// Returns "accuracy is 1.2 points lower (95% interval -2 to -0.4, not counted among the comparisons)"; empty unless
+/// the interval excludes 0.
 std::string accuracy_text(const Verdict& verdict);
 
 /// Returns "about 34 seeds", rounded to tens from 100 on; "more than 1000 seeds" for numbers beyond any use.

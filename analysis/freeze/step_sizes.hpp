@@ -27,7 +27,7 @@ struct StepSizes {
   std::size_t freeze_row = 0;   ///< index of the last row up to the freeze; without a freeze, of the last row
 };
 
-/// Computes the step lengths of a run. Throws ConfigError where the log has no denominators of tensors, IoError as the
+/// Computes the step lengths of a run. Throws ConfigError if the log has no denominators of tensors, IoError as the
 /// reader does.
 StepSizes view_step_sizes(const sim::LogReader& log);
 

@@ -80,7 +80,7 @@ struct VarianceOptions {
 /// Returns the series to which the thresholds apply: the l1 norm of the corrected variance, at the rule's lag.
 const StabilitySeries& rule_series(const VarianceView& view);
 
-/// Analyses the variance of a run. Throws ConfigError where the log has no variance or no steps, IoError as the reader
+/// Analyses the variance of a run. Throws ConfigError if the log has no variance or no steps, IoError as the reader
 /// does.
 VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& options = {});
 

@@ -7,7 +7,7 @@
 
 namespace onebit::analysis {
 
-/// Name of the codec of a boundary without one.
+/// Name in place of a codec where a boundary compresses nothing.
 inline constexpr const char* kNoCodec = "fp32";
 
 struct HybridRules {

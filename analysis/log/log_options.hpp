@@ -13,7 +13,7 @@ namespace onebit::analysis {
 /// Returns the value of an option; none where the program that wrote the log did not know it.
 std::optional<std::string> option_of(const sim::LogHeader& header, const std::string& option);
 
-/// Returns an option's value as a number; `fallback` where the log lacks the option. Throws ConfigError where the value
+/// Returns an option's value as a number; `fallback` where the log lacks the option. Throws ConfigError if the value
 /// is not a number, or the log lacks the option and there is no fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
 

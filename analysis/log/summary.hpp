@@ -87,7 +87,7 @@ Index freeze_step_of(const std::vector<sim::Event>& events);
 /// Returns the median of at least one value; for an even number of values, the mean of the middle two.
 double median(std::vector<double> values);
 
-/// Summarises a log. Throws ConfigError and IoError as the reader and exchanges_of do, and ConfigError where a cluster
+/// Summarises a log. Throws ConfigError and IoError as the reader and exchanges_of do, and ConfigError if a cluster
 /// cannot hold the workers.
 Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
                   const netmodel::CostModel& model = netmodel::LinkLoad());

@@ -43,7 +43,7 @@ struct RunSize {
 /// Whether the workload's number of parameters differs from a model's by at most a tenth.
 bool has_size_of(const netmodel::Workload& workload, Index parameters);
 
-/// Throws ConfigError where the workload's number of parameters differs from the model's by more than a tenth, so that
+/// Throws ConfigError if the workload's number of parameters differs from the model's by more than a tenth, so that
 /// its compute times do not fit the exchanges, or where it has embedding tables, whose exchanges no log has. A workload
 /// without parameters fits every model. `where` names the log or the arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
@@ -90,7 +90,7 @@ struct StageTime {
 /// time in steps of a compressed stage (StepRange::compressed) that exchange something.
 class Timeline {
  public:
-  /// Throws ConfigError where the cluster cannot hold the workers, or the workload of the rules does not fit the run.
+  /// Throws ConfigError if the cluster cannot hold the workers, or the workload of the rules does not fit the run.
   Timeline(const RunSize& run, const std::vector<StepRange>& ranges, const netmodel::Cluster& cluster,
            const netmodel::CostModel& model, const PriceRules& rules = {});
 

@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kGnuplotLimit{60'000};
 bool has_gnuplot();
 
 /// Returns what gnuplot writes for a script that sets its terminal. gnuplot is started without a shell, and leaves no
-/// file: it reads and writes memory. Throws IoError where it fails, writes nothing, takes longer than `limit`, or a
+/// file: it reads and writes memory. Throws IoError if it fails, writes nothing, takes longer than `limit`, or a
 /// signal reaches this program meanwhile; gnuplot is then killed.
 std::string gnuplot_picture(const std::string& script, std::chrono::milliseconds limit = kGnuplotLimit);
 

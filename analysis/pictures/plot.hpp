@@ -40,7 +40,7 @@ struct HeatMap {
 };
 
 /// Writes <stem>.svg and <stem>.png and returns their paths. The result is empty where gnuplot is not installed or
-/// there is no point to draw. Throws IoError where gnuplot fails or a file cannot be written, and ConfigError where one
+/// there is no point to draw. Throws IoError if gnuplot fails or a file cannot be written, and ConfigError if one
 /// of the names belongs to something other than a regular file.
 std::vector<std::string> draw(const Plot& plot, const std::string& stem);
 std::vector<std::string> draw(const HeatMap& map, const std::string& stem);

@@ -11,7 +11,7 @@
 
 namespace onebit::analysis {
 
-/// Length of the run over which the stages are means, for optimizers with a schedule of their own.
+/// Length of the run over which a stage's traffic is averaged, for optimizers with a schedule of their own.
 struct ScheduledRun {
   Index steps = 0;
   bool assumed = false;  ///< whether the steps were not given

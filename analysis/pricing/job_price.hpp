@@ -40,11 +40,11 @@ struct ClusterPrice {
   std::set<std::string> extended{};  ///< warnings of extrapolated cost tables, with their ranges
 };
 
-/// Prices a job's steps on a cluster, without the break-even and the warnings. Throws ConfigError where the workers do
+/// Prices a job's steps on a cluster, without the break-even and the warnings. Throws ConfigError if the workers do
 /// not fit the cluster.
 ClusterPrice price_steps(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModel& model);
 
-/// Prices a job on a cluster. Throws ConfigError where the workers do not fit the cluster.
+/// Prices a job on a cluster. Throws ConfigError if the workers do not fit the cluster.
 ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);
 
 /// Returns the speed-up of the last stage over dense Adam, from a sample of its steps where there are many kinds.

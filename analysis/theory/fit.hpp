@@ -21,7 +21,7 @@ struct PowerFit {
   Index points = 0;
 };
 
-/// Fits a power law; the spans have equal length. Throws ConfigError where a number is not positive and finite, or all
+/// Fits a power law; the spans have equal length. Throws ConfigError if a number is not positive and finite, or all
 /// x are equal.
 PowerFit fit_power(std::span<const double> x, std::span<const double> y);
 
@@ -36,7 +36,7 @@ struct RatePoint {
   double learning_rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: the log does not say
 };
 
-/// Measures one run. Throws ConfigError where the log has no probes, or no errors to fit against.
+/// Measures one run. Throws ConfigError if the log has no probes, or no errors to fit against.
 RatePoint rate_point(const sim::LogReader& log, Variable variable);
 
 /// Runs that differ only in the variable and the seed, and the power law through them. For Variable::errors they differ

@@ -74,7 +74,7 @@ struct TheoryView {
   Telescoping telescoping;
 };
 
-/// Evaluates the theory on a run. Throws ConfigError where the log has no probes, IoError as the reader does.
+/// Evaluates the theory on a run. Throws ConfigError if the log has no probes, IoError as the reader does.
 TheoryView view_theory(const sim::LogReader& log);
 
 }  // namespace onebit::analysis

@@ -1,5 +1,5 @@
 #pragma once
-// Chooses the channel that a codec is exchanged through.
+// Chooses the channel through which a codec's payloads are exchanged.
 
 #include "compress/channels/channel.hpp"
 #include "compress/layout/tensor.hpp"

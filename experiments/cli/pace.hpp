@@ -1,5 +1,5 @@
 #pragma once
-// How fast a job advances and how long it still takes, smoothed so that a reader can follow both numbers.
+// How fast a job progresses and how much longer it will take, smoothed so that a reader can follow both numbers.
 
 #include <limits>
 

@@ -15,7 +15,7 @@ Option<Options> out_row(const std::string& help, const std::string& made_up = {}
   row.set = [set = row.set](Options& options, const std::string& text) {
     if (text.empty() || text == "-")
       throw ConfigError("not a name for an output", "-o '" + text + "'",
-                        "name a file or a folder; ./- is one that is really called -");
+                        "name a file or a folder; write ./- for one that is called '-'");
     set(options, text);
   };
   return row;

@@ -313,8 +313,8 @@ int rank_optimizers(const Options& options, const PriceConfig& config, const Pri
 void warn_of_replay(const Job& job) {
   if (!job.log || !analysis::is_replay(job.log->header)) return;
   warn(
-      "the log of a replay does not say how many samples a gradient is from: samples per second are computed as if it "
-      "were 1");
+      "the log of a replay does not record the batch: samples per second are computed as if each gradient had one "
+      "sample");
 }
 
 /// Warns about options without effect. With a log or --calibrate, Use::check has already refused options of a run.

@@ -87,7 +87,8 @@ std::vector<Option<Cluster>> node_options() {
                                                               {"fitted", netmodel::Source::fitted},
                                                               {"estimated", netmodel::Source::estimated}}),
       field<Cluster>("uncertainty",
-                     "share by which times on the links may differ from the estimates; 0: as usual for the source",
+                     "share by which times on the links may differ from the estimates; 0: 0.5 if the source is "
+                     "estimated, otherwise 0.2",
                      ONEBIT_PLACE(uncertainty)),
       field<Cluster>("nodes", "number of nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
       field<Cluster>("gpus-per-node", "GPUs per node, with one worker each", ONEBIT_PLACE(gpus_per_node)),

@@ -108,7 +108,7 @@ std::vector<RunOption> freeze_options() {
             "auto: steps for which the ratio has to stay at or above the threshold; 0: a tenth of the lag",
             ONEBIT_PLACE(optimizer.freeze.dwell)),
       choice("freeze.scope",
-             "auto, published: freeze the variance of the whole run at once, or of each tensor when it is stable",
+             "auto, published: freeze the variances of all tensors together, or each one when it is stable",
              ONEBIT_PLACE(optimizer.freeze.scope),
              std::map<std::string, optim::FreezeScope>{{"run", optim::FreezeScope::run},
                                                        {"tensor", optim::FreezeScope::tensor}}),

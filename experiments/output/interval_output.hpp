@@ -6,8 +6,8 @@
 
 namespace onebit::experiments {
 
-/// Returns "1.234 ± 0.056"; the mean alone where there is no interval. The mean has `digits` significant digits, and
-/// all digits before its point.
+/// Returns "1.234 ± 0.056"; the mean alone where there is no interval. The mean has `digits` significant digits, or
+/// more if it needs more before the decimal point.
 std::string interval_text(const analysis::Interval& interval, int digits = 5);
 /// Returns a mean that is written with a unit, "24.1 ms", with its interval: "24.1 ± 7.6 ms".
 std::string with_interval(const std::string& mean, const analysis::Interval& interval);

@@ -15,7 +15,7 @@ void print_evaluations(const sim::PreparedRun& run, std::ostream& out);
 /// Prints what is about to be trained, and the memory that it takes.
 void print_start(const sim::PreparedRun& run, std::ostream& out);
 
-/// Prints how the run ended: loss and bytes, then the log and the command that goes on from there.
+/// Prints how the run ended: loss and bytes, then the log and the command that examines it.
 void print_answer(const analysis::Summary& summary, std::ostream& out);
 
 }  // namespace onebit::experiments

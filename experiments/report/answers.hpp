@@ -11,7 +11,7 @@ std::string enumerated(const std::vector<std::string>& words);
 /// Returns the figures of the arm with this name, which is one of the comparison's.
 const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, const std::string& name);
 
-/// Returns the name of an arm at the best rate of its grid: that of the grid, because it needs no rate.
+/// Returns the name of the grid of an arm that is at its best rate; unlike the name of the arm, it omits the rate.
 std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Returns two paragraphs for every verdict: the answer with the costs, and its evidence.

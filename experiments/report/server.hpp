@@ -13,7 +13,7 @@ struct Response {
 
 class Server {
  public:
-  /// Listens on a numerical IPv4 address. port 0: a free one. Throws IoError where that is not possible, and
+  /// Listens on a numerical IPv4 address. port 0: a free one. Throws IoError if that is not possible, and
   /// ConfigError for anything other than such an address.
   Server(const std::string& address, int port);
   Server(const Server&) = delete;
@@ -24,8 +24,8 @@ class Server {
 
   /// Answers requests until stop() returns true, which is asked several times a second. answer: the response to the
   /// path of a GET request; it is called by one thread at a time, but not always by the same. A slow client does not
-  /// hold up others; at most eight are served at a time. One that sends too much, nothing, or anything else is turned
-  /// away.
+  /// hold up others; at most eight are served at a time. A client that sends nothing, too much, or anything but a GET
+  /// request is turned away.
   void serve(const std::function<Response(const std::string& path)>& answer, const std::function<bool()>& stop);
 
  private:

@@ -40,7 +40,7 @@ struct CardSubject {
   Card card;
 };
 
-/// Makes the card of logs and of folders with logs. Throws what analysis::read_logs throws, and ConfigError where no
+/// Makes the card of logs and of folders with logs. Throws what analysis::read_logs throws, and ConfigError if no
 /// run can be repeated or `baseline` is not an arm.
 CardSubject card_of(std::span<const std::string> paths, const std::string& baseline, double margin);
 

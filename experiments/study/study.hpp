@@ -1,5 +1,5 @@
 #pragma once
-// What a study trains: a run, its arms and seeds, and where its logs are.
+// A study: the runs that a command trains, one for each arm and seed, and where their logs are.
 
 #include <string>
 #include <vector>

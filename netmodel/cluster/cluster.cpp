@@ -81,7 +81,8 @@ void check(const Cluster& cluster) {
     refuse(cluster, "oversubscription out of range", "from 1 (none) to 1000");
   }
   if (!(cluster.uncertainty >= 0 && cluster.uncertainty <= 0.9)) {
-    refuse(cluster, "uncertainty out of range", "a share, e.g. 0.2; from 0 (as usual for the source) to 0.9");
+    refuse(cluster, "uncertainty out of range",
+           "a share, e.g. 0.2; from 0 (0.5 if the source is estimated, otherwise 0.2) to 0.9");
   }
   if (cluster.nodes_per_leaf < 1 || cluster.nodes_per_leaf > most)
     refuse(cluster, "nodes-per-leaf out of range", "from 1 to 1,048,576");

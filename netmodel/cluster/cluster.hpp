@@ -86,7 +86,7 @@ struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description
   Source source = Source::estimated;
-  double uncertainty = 0;  ///< share by which times on its links may differ; 0: as usual for the source
+  double uncertainty = 0;  ///< share by which times on its links may differ; 0: see uncertainty_of
   Index nodes = 0;         ///< number of nodes; 0: as many as the workers need
   Index gpus_per_node = 1;
   Index gpus_per_nic = 0;  ///< number of GPUs that share a network link; 0: all GPUs of a node share one

@@ -25,7 +25,7 @@ namespace onebit::netmodel {
 /// nodes; d is the number that the busiest GPU sends. The formulas hold for nodes that are all alike, with ranks in
 /// order. For halving, the numbers of ranks and of GPUs per node must also be powers of two. The binomial tree
 /// on several nodes requires a power of two only for the number of GPUs per node. v is Cluster::nvls. No uplink of a
-/// leaf switch may limit the network. Throws ConfigError where these conditions do not hold.
+/// leaf switch may limit the network. Throws ConfigError if these conditions do not hold.
 class ClosedForm : public CostModel {
  public:
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;

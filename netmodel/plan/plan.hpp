@@ -49,7 +49,7 @@ using FlowVisit = std::function<void(Index from, Index to, Bytes bytes)>;
 /// function that lists them, so that a plan is small for any number of GPUs.
 struct Phase {
   enum class Pattern : std::uint8_t {
-    shift,   ///< every rank sends to the one `shift` places further, around the scope
+    shift,   ///< every rank sends to the one `shift` ranks after it in the scope, wrapping around
     pairs,   ///< every rank sends to all others of the scope
     fan_in,  ///< all other ranks of the scope send to rank `shift`
     list,    ///< the flows that `list` lists; with scope rail each of them once for every GPU of a node (turned)
@@ -124,7 +124,7 @@ struct AlgorithmEntry {
 };
 const std::vector<AlgorithmEntry>& algorithms();
 
-/// Returns the GPU of the same node that stands `places` further, around the node.
+/// Returns the GPU `places` positions after this one in the same node, wrapping around.
 inline Index turned(Index slot, Index places, const Fabric& fabric) {
   const Index first = fabric.node(slot) * fabric.width();
   return first + (slot - first + places) % fabric.width();

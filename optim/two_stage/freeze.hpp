@@ -8,7 +8,7 @@
 
 namespace onebit::optim {
 
-/// What a rule freezes at once: the whole variance of the run, or each tensor's variance when it becomes stable.
+/// What a rule freezes: the variances of all tensors together, or each tensor's variance when it becomes stable.
 enum class FreezeScope { run, tensor };
 
 struct FreezeConfig {
@@ -18,7 +18,7 @@ struct FreezeConfig {
   Index lag = 0;    ///< rules: steps between the two norms; 0 means round(1 / (1 - beta2))
   Index after = 0;  ///< rules: dense updates before which nothing is frozen; at least the learning-rate warm-up
   Index dwell = 0;  ///< auto: steps for which the ratio has to stay at the threshold or above; 0: default_dwell(lag)
-  FreezeScope scope = FreezeScope::run;  ///< rules: what is frozen at once
+  FreezeScope scope = FreezeScope::run;  ///< rules: what is frozen together
 
   /// Whether each tensor is frozen separately: a rule decides, and its scope is the tensor.
   bool by_tensor() const;

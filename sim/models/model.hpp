@@ -203,8 +203,8 @@ struct ModelEntry {
   void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< fills in the default sizes that are not given
   /// Image shape of the synthetic examples on which `onebit bench` runs this model if no data is named.
   ImageShape image = {};
-  bool whole_batch = false;  ///< whether every worker computes what all share from the whole batch, so that workers
-                             ///< exchange no gradients
+  bool whole_batch = false;  ///< whether every worker computes the shared parts of the model from the whole batch, so
+                             ///< that workers exchange no gradients
 };
 
 std::span<const ModelEntry> models();

@@ -14,7 +14,7 @@ struct ClippingView {
   double clipped = 0;  ///< share of them in which some gradient was clipped
 };
 
-/// Throws ConfigError where the run had no bound, or where no row has a clipped share.
+/// Throws ConfigError if the run had no bound, or no row has a clipped share.
 inline ClippingView view_clipping(const sim::LogReader& log) {
   if (number_of(log.header(), "optimizer.clip", 0) == 0) {
     throw ConfigError("the run clipped no gradients", log.path(), "--optimizer.clip sets a bound");

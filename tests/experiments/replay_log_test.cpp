@@ -193,8 +193,8 @@ TEST_CASE("replay log: its exchanges are priced") {
   CHECK_THAT(bare.out,
              Contains("warmup") && Contains("compression") && Contains("(times: not recorded, so counted as 0"));
   CHECK(bare.err ==
-        "onebit: warning: the log of a replay does not say how many samples a gradient is from: samples per second are "
-        "computed as if it were 1\n");
+        "onebit: warning: the log of a replay does not record the batch: samples per second are computed as if each "
+        "gradient had one sample\n");
   const Outcome timed =
       run_onebit(folder, joined(price, {"--step.forward", "5ms", "--step.backward", "10ms", "--json"}));
   CAPTURE(timed.err);
