@@ -97,7 +97,7 @@ TEST_CASE("boundary: codecs of the shelf send what they send elsewhere, without 
 TEST_CASE("boundary: codecs that do not fit are refused by name") {
   CHECK_THAT(refusal(coded("dct")), Contains("depends on the data") && Contains("boundary.codec dct"));
   CHECK_THAT(refusal(coded("power-sgd")), Contains("boundary.codec power-sgd"));
-  CHECK_THAT(refusal(coded("terngrad")), Contains("all workers"));
+  CHECK_THAT(refusal(coded("terngrad")), Contains("other workers"));
   CHECK_THAT(refusal(coded("dct-mb")), Contains("dct-mb"));
   CHECK_THAT(refusal(coded("dct-mp", 1)), Contains("boundary.k 1"));
   CHECK_THAT(refusal(coded("dct-mp", 0)), Contains("between 0 and 1"));
