@@ -67,7 +67,7 @@ void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& p
       const bool same = there.rates == here.rates;
       const std::string best_of = same ? "the best of the same " + std::to_string(here.rates.size()) + " learning rates"
                                        : "its best learning rate";
-      verdicts[i].sentence = "each at " + best_of + ", " + verdicts[i].sentence;
+      verdicts[i].sentence = "with each arm at " + best_of + ", " + verdicts[i].sentence;
     }
     for (const std::string& warning : warnings_of(there, here)) verdicts[i].warnings.push_back(warning);
   }

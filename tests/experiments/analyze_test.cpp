@@ -127,7 +127,7 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
                                Contains("learning rate 0.01 (the only one tried) against 0.01 (of 2 tried)") &&
                                Contains("note: onebit-lamb is compared with adam-high, because lamb, which "
                                         "compresses nothing, was not run"));
-    CHECK_FALSE(line_of(shown->out, "each at its best learning rate, ").empty());
+    CHECK_FALSE(line_of(shown->out, "with each arm at its best learning rate, ").empty());
   }
   CHECK_THAT(analyze(folder, {"arms", "--baseline", "adam-low"}).out,
              Contains("note: the baseline adam-low is not at the best of its learning rates: adam-high is"));
