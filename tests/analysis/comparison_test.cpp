@@ -147,8 +147,9 @@ TEST_CASE("comparison: learning rates stand with each verdict, and grids are com
   CHECK(best.criterion.comparisons == 1);
   CHECK(result.target == 1.32);  // the worst run at the best rates; runs at other rates need not reach it
   CHECK(result.arms[0].to_target.reached == 0);
-  CHECK_THAT(best.sentence, StartsWith("with each arm at its best learning rate, onebit-0.1 is worse than adam-0.01: final loss "
-                                       "20% higher"));
+  CHECK_THAT(best.sentence,
+             StartsWith("with each arm at its best learning rate, onebit-0.1 is worse than adam-0.01: final loss "
+                        "20% higher"));
   CHECK(best.warnings ==
         std::vector<std::string>{
             "adam had 3 learning rates to choose from, onebit had 2",
@@ -178,8 +179,9 @@ TEST_CASE("comparison: a parent at its best rate judges its own children, and th
   CHECK(result.verdicts[0].judgement == Judgement::equivalent);
   CHECK((result.verdicts[1].arm == "lamb-0.1" && result.verdicts[1].baseline == "adam-0.1"));
   CHECK((result.verdicts[2].arm == "onebit-lamb-0.1" && result.verdicts[2].baseline == "lamb-0.1"));
-  CHECK_THAT(result.verdicts[0].sentence, StartsWith("with each arm at its best learning rate, "));  // two rates against one
-  CHECK_THAT(result.verdicts[2].sentence, !Contains("at the best learning rate"));          // one rate against one
+  CHECK_THAT(result.verdicts[0].sentence,
+             StartsWith("with each arm at its best learning rate, "));              // two rates against one
+  CHECK_THAT(result.verdicts[2].sentence, !Contains("at the best learning rate"));  // one rate against one
   CHECK(result.notes.empty());
 }
 
@@ -203,7 +205,8 @@ TEST_CASE("comparison: against a baseline that is not at its best rate nothing i
     const Comparison result = compare(arms, {.baseline = best ? "adam-0.1" : "adam-0.01"});
     REQUIRE(result.verdicts.size() == 1);
     CHECK(result.verdicts[0].arm == "lamb-0.1");
-    CHECK_THAT(result.verdicts[0].sentence, StartsWith(best ? "with each arm at its best learning rate, " : "lamb-0.1 "));
+    CHECK_THAT(result.verdicts[0].sentence,
+               StartsWith(best ? "with each arm at its best learning rate, " : "lamb-0.1 "));
   }
 }
 

@@ -123,6 +123,13 @@ TEST_CASE("sweep: points are every combination, the first axis slowest, seeds fa
   CHECK(labels(points({"--optimizers", "adam,sgd", "--seed", "9"})) == Texts{"arm adam, seed 9", "arm sgd, seed 9"});
 }
 
+TEST_CASE("sweep: a run carries the name of its arm, which does not decide the name of its point") {
+  const std::vector<Point> named = points({"--arm", "small:optimizer=sgd"}), plain = points({"--optimizer", "sgd"});
+  CHECK(named[0].config.label == "small");
+  CHECK(plain[0].config.label.empty());
+  CHECK(named[0].name == plain[0].name);
+}
+
 TEST_CASE("sweep: zipped axes advance together") {
   CHECK(labels(points({"--axis", "workers=2,4", "--axis", "optimizer.lr=1,2", "--axis", "batch=8,4", "--zip",
                        "workers,batch"})) ==
