@@ -214,7 +214,7 @@ constexpr Column table[] = {
         "freeze, tensor-freeze, floor, divergence, resume, masked, repair, stop or failure"),
     row("events", "text", text256, &Event::text, "the event in words"),
 
-    plain("", "traffic", compound, Shape::rows, "", "one row per exchange, as one worker sees it"),
+    plain("", "traffic", compound, Shape::rows, "", "one row per collective, as one worker sees it"),
     member("step", int64, &TrafficRow::step, "1", "step of the exchange"),
     member("collective", collective, &TrafficRow::collective, "", "all_reduce, all_to_all, all_gather or tree"),
     member("direction", direction, &TrafficRow::direction, "", "up, down or both"),

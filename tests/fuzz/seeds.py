@@ -2,6 +2,7 @@
 """Writes the corpora from which the fuzz targets start: corpus/<reader>/<seed>, valid inputs and near misses."""
 
 import gzip
+import json
 import pathlib
 import struct
 import zlib
@@ -255,9 +256,25 @@ def sweep_seeds():
         yield f"sweep-{i}", text.encode()
 
 
+def card_seeds():
+    def card(version=1, **changes):
+        run = {"log": "adam-1.h5", "seed": 1, "status": "finished", "steps": 6, "freeze_step": 0, "final_loss": 1.5, "bytes_per_worker": 1032,
+               "curve_hash": "9c2b", "data_hash": "66f5", "program_version": "0.1.0", "git_commit": "abc", "created_utc": "2026-11-27T23:11:32Z",
+               "host": "host", "devices": "cpu", "command_line": "onebit compare", "not_repeated": "", "options": {}, **changes}
+        verdict = {"arm": "onebit-adam", "baseline": "adam", "judgement": "too_few_seeds", "sentence": "too few seeds"}
+        return {"format": "onebit-card", "format_version": version, "criteria": {"baseline": "", "margin": 0.01}, "verdicts": [verdict],
+                "no_verdicts": "", "left_out": ["x.h5: damaged"], "options": {"model": "mlp", "steps": "6"},
+                "arms": [{"name": "adam", "options": {"optimizer": "adam"}, "runs": [run]}]}
+
+    cards = {"one-run": card(), "diverged": card(status="diverged", final_loss=None), "seed": card(seed=-1), "newer": card(version=2),
+             "no-run": {**card(), "arms": []}, "no-arms": {key: value for key, value in card().items() if key != "arms"}}
+    for name, tree in cards.items():
+        yield name, json.dumps(tree, separators=(",", ":")).encode()
+
+
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for reader, seeds in {"gzip": gzip_seeds, "idx": idx_seeds, "cifar": cifar_seeds, "criteo": criteo_seeds,
+    for reader, seeds in {"card": card_seeds, "gzip": gzip_seeds, "idx": idx_seeds, "cifar": cifar_seeds, "criteo": criteo_seeds,
                           "libsvm": libsvm_seeds, "tokens": token_seeds, "word_pieces": word_piece_seeds,
                           "text": text_seeds, "split": split_seeds, "options": option_seeds, "log": log_seeds,
                           "deepspeed": deepspeed_seeds, "trace": trace_seeds, "weights": weights_seeds,
