@@ -196,6 +196,30 @@ SharedComputing computing_of(std::span<const Arm> arms) {
   return SharedComputing(runs);
 }
 
+/// Returns the time of a run on a cluster on whose links everything takes `times` as long.
+double seconds_with(const Run& run, const netmodel::Cluster& cluster, double times, const Pricing& pricing) {
+  const netmodel::Cluster changed = netmodel::with_faster_links(cluster, 1 / times);
+  const Timeline clock(pricing.computing.size_of(run.summary), run.exchanges, changed, pricing.model, pricing.rules);
+  return clock.at(run.summary.steps);
+}
+
+/// Returns the times of the whole run on each cluster.
+std::vector<ClusterSeconds> seconds_of(const std::vector<TimedRun>& runs, const Pricing& pricing) {
+  const Runs finished = runs_that(runs, has_finished);
+  const Run& example = finished.empty() ? *runs.front().run : *finished.front()->run;
+  std::vector<ClusterSeconds> seconds;
+  for (std::size_t c = 0; c < pricing.clusters.size(); ++c) {
+    const netmodel::Cluster& cluster = pricing.clusters[c];
+    const double uncertainty = netmodel::uncertainty_of(cluster);
+    seconds.push_back(
+        {cluster.name,
+         interval_of(finished, [&](const TimedRun& run) { return run.clocks[c].at(run.run->summary.steps); }),
+         seconds_with(example, cluster, 1 + uncertainty, pricing),
+         seconds_with(example, cluster, 1 - uncertainty, pricing)});
+  }
+  return seconds;
+}
+
 ArmFigures figures_of(const Arm& arm, const Pricing& pricing) {
   const std::span<const netmodel::Cluster> clusters = pricing.clusters;
   const std::vector<TimedRun> runs = timed_runs(arm, pricing);
@@ -217,11 +241,7 @@ ArmFigures figures_of(const Arm& arm, const Pricing& pricing) {
                         interval_of(finished, &Summary::ratio_fp16)};
   figures.ratio_fp32 = {"a ring all-reduce of fp32 gradients at every step",
                         interval_of(finished, &Summary::ratio_fp32)};
-  for (std::size_t c = 0; c < clusters.size(); ++c) {
-    figures.seconds.push_back({clusters[c].name, interval_of(finished, [&](const TimedRun& run) {
-                                 return run.clocks[c].at(run.run->summary.steps);
-                               })});
-  }
+  figures.seconds = seconds_of(runs, pricing);
   for (const TimedRun& run : runs) figures.times.push_back(times_of(run, clusters));
   figures.curves = curves_of(runs, axes);
   for (const TimedRun& run : runs) figures.run_curves.push_back(curve_of(run, axes));

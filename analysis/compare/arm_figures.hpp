@@ -1,6 +1,7 @@
 #pragma once
 // Figures of an arm: means over its seeds with intervals, curves, and the cost of reaching a loss.
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct RunCurve {
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;
+  /// The time of the run of example_times if all times on the links are longer or shorter by the cluster's uncertainty;
+  /// only in ArmFigures::seconds.
+  double longer = std::numeric_limits<double>::quiet_NaN(), shorter = longer;
 };
 
 /// Ratio of the bytes that one worker would have sent with the baseline to those that it sent.

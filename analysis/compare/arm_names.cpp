@@ -108,6 +108,14 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   return names;
 }
 
+std::string difference_name(const Options& first, const Options& arm) {
+  std::vector<std::string> options = options_in(std::vector{first, arm});
+  std::erase_if(options, [&](const std::string& option) {
+    return option == kLabel || (option != "optimizer" && value_in(first, option) == value_in(arm, option));
+  });
+  return name_by(options, arm);
+}
+
 bool names_rate(const std::string& name, const Options& arm) {
   const auto rate = arm.find(kRate);
   return rate != arm.end() && (", " + name + ",").find(", lr " + rate->second + ",") != std::string::npos;

@@ -18,6 +18,11 @@ inline constexpr const char* kLabel = "label";
 /// differs, there is one configuration, named after its optimizer, or "run".
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
+/// Returns the optimizer of a configuration and every other option, except the label, whose value differs from that of
+/// `first`: "onebit-adam, granularity fused".
+std::string difference_name(const std::map<std::string, std::string>& first,
+                            const std::map<std::string, std::string>& arm);
+
 /// Whether an arm's name holds the learning rate of its options, as in "adam, lr 0.01".
 bool names_rate(const std::string& name, const std::map<std::string, std::string>& arm);
 

@@ -71,11 +71,12 @@ double gap_at_best(const RateGrid& grid) {
   return std::max(below, above);
 }
 
-void warn_of_gaps(const RateGrid& baseline, const RateGrid& other, std::vector<std::string>& warnings) {
+void warn_of_gaps(const RateGrid& grid, std::vector<std::string>& warnings) {
   constexpr double coarse = 5 * (1 + 1e-9);  // ratios of decimal numbers are rounded
-  const double gap = std::max(gap_at_best(baseline), gap_at_best(other));
+  const double gap = gap_at_best(grid);
   if (!(gap > coarse)) return;
-  warnings.push_back("the learning rates next to the best ones differ from them by a factor of up to " +
+  warnings.push_back("the learning rates next to the best one of " + grid.name + ", " +
+                     shortest(grid.rates[*grid.best]) + ", differ from it by a factor of up to " +
                      shortest(std::round(10 * gap) / 10) + "; rates between them may be better");
 }
 
@@ -99,10 +100,10 @@ std::vector<RateGrid> rate_grids(std::span<const Arm> arms) {
   }
   std::vector<std::string> labels;
   for (const RateGrid& grid : grids) labels.push_back(common_label(grid, arms));
-  const std::vector<std::string> names = arm_names(naming_options(keys, labels)), plain = arm_names(keys);
+  const std::vector<std::string> names = arm_names(naming_options(keys, labels));
   for (std::size_t i = 0; i < grids.size(); ++i) {
     grids[i].label = labels[i];
-    grids[i].options = plain[i];
+    grids[i].options = difference_name(keys.front(), keys[i]);
     grids[i].name = grids[i].arms.size() == 1 ? arms[grids[i].arms.front()].name : names[i];
     complete(grids[i], arms);
   }
@@ -134,7 +135,8 @@ std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& o
   }
   warn_of_edge(baseline, warnings);
   warn_of_edge(other, warnings);
-  warn_of_gaps(baseline, other, warnings);
+  warn_of_gaps(baseline, warnings);
+  warn_of_gaps(other, warnings);
   return warnings;
 }
 

@@ -18,7 +18,7 @@ struct RateGrid {
   std::optional<std::size_t> best;  ///< index in the two lists above of the lowest mean final loss, among rates with a
                                     ///< finished run and no diverged one; none: there is no such rate
   std::string label = {};           ///< label of all its arms; empty if they have different ones or none
-  std::string options = {};         ///< a name from the other options alone
+  std::string options = {};         ///< a name from the other options: see difference_name
 
   /// Whether the best rate is the smallest or the largest of several: a better one may be beyond it.
   bool best_at_edge() const;

@@ -125,8 +125,7 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
   const std::string pair = arm.name + " and " + baseline.name;
   switch (verdict.judgement) {
     case Judgement::not_resolved:
-      return "the difference between " + arm.name + " and " + baseline.name + " is not resolved (" +
-             need_text(verdict) + "): " + evidence(verdict);
+      return pair + " cannot be told apart (" + need_text(verdict) + "): " + evidence(verdict);
     case Judgement::equivalent:
       return pair + " are equivalent within " + percent(verdict.criterion.margin) + ": " + evidence(verdict);
     case Judgement::better:
@@ -268,9 +267,9 @@ std::string level_text(double level) {
 
 std::string need_text(const Verdict& verdict) {
   const std::string text =
-      seeds_needed_text(verdict.seeds_needed) + " would be needed to show " + percent(verdict.visible);
+      "detecting " + percent(verdict.visible) + " takes " + seeds_needed_text(verdict.seeds_needed);
   if (verdict.seeds_for_seen == 0) return text;
-  return text + ", " + seeds_needed_text(verdict.seeds_for_seen) + " to show the observed difference";
+  return text + ", the observed difference " + seeds_needed_text(verdict.seeds_for_seen);
 }
 
 std::string accuracy_text(const Verdict& verdict) {
@@ -372,8 +371,8 @@ std::string text_of(const std::vector<Verdict>& verdicts) {
   if (any([](const Verdict& verdict) { return verdict.equivalent; }))
     text += "; equivalent means that the interval lies within ±" + percent(criterion.margin);
   if (any([](const Verdict& verdict) { return verdict.seeds_needed > 0; })) {
-    text += "; the seeds needed are those that show a difference of " + percent(criterion.margin) +
-            " with a power of " + percent(verdict_power);
+    text += "; the numbers of seeds, which are rough, are those that detect a difference with a power of " +
+            percent(verdict_power);
   }
   return text;
 }

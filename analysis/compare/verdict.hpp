@@ -77,8 +77,7 @@ struct Verdict {
   Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
   Index seeds_for_seen = 0;  ///< the same for a difference like the one that was seen; 0 if that is not above `visible`
   Rates baseline_rates, arm_rates;
-  std::string
-      sentence;  ///< "the difference between b and a is not resolved (about 34 seeds would be needed to show 1%): ..."
+  std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."
   /// Runs left out, arms of different lengths, losses that were still falling, seeds without a partner.
   std::vector<std::string> warnings;
 };
@@ -92,7 +91,7 @@ std::string text_of(const Criterion& criterion);
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
-/// Returns "about 480 seeds would be needed to show 1%, about 12 seeds to show the observed difference".
+/// Returns "detecting 1% takes about 480 seeds, the observed difference about 12 seeds".
 std::string need_text(const Verdict& verdict);
 
 /// Returns "accuracy is 1.2 points lower (95% interval -2 to -0.4, not counted among the comparisons)"; empty unless

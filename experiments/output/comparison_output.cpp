@@ -81,7 +81,7 @@ Marked mark_of(analysis::Judgement judgement) {
       {Judgement::better, {"better", Tone::good}},
       {Judgement::equivalent, {"equivalent", Tone::good}},
       {Judgement::worse, {"worse", Tone::bad}},
-      {Judgement::not_resolved, {"not resolved", Tone::warning}},
+      {Judgement::not_resolved, {"cannot be told apart", Tone::warning}},
       {Judgement::too_few_seeds, {"too few seeds", Tone::warning}},
       {Judgement::not_comparable_diverged, {"not comparable", Tone::warning}},
       {Judgement::not_comparable_untrained, {"not comparable", Tone::warning}},

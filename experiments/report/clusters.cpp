@@ -43,10 +43,10 @@ std::string step_text(const netmodel::StepEstimate& step) {
   return seconds_text(step.step.value) + " (" + join(words, ", ") + ")";
 }
 
-/// Returns the part of an arm's step that takes longest compared with its baseline's, on the first cluster.
-Part most_grown(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline) {
-  std::vector<Part> growth = parts_of(step_of(arm, 0));
-  const std::vector<Part> before = parts_of(step_of(baseline, 0));
+/// Returns the part of an arm's step that takes longest compared with its baseline's.
+Part most_grown(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster) {
+  std::vector<Part> growth = parts_of(step_of(arm, cluster));
+  const std::vector<Part> before = parts_of(step_of(baseline, cluster));
   for (std::size_t i = 0; i < growth.size(); ++i) growth[i].seconds -= before[i].seconds;
   return *std::ranges::max_element(growth, {}, &Part::seconds);
 }
@@ -107,16 +107,16 @@ std::string parts_line(const Report& report) {
   return "Time of a step there: " + join(words, "; ") + ". Fewer bytes shorten only the sending.";
 }
 
-bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline) {
-  const Part most = most_grown(arm, baseline);
+bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster) {
+  const Part most = most_grown(arm, baseline, cluster);
   return most.name == "latency" && most.seconds > 0 && arm.step_messages.mean > baseline.step_messages.mean;
 }
 
-std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline) {
-  const Part most = most_grown(arm, baseline);
+std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster) {
+  const Part most = most_grown(arm, baseline, cluster);
   if (!(most.seconds > 0)) return "";
   const std::string text = most.name + ": " + seconds_text(most.seconds) + " more in a step";
-  if (!grows_by_messages(arm, baseline)) return text;
+  if (!grows_by_messages(arm, baseline, cluster)) return text;
   return text + ", in which a worker sends " + number(arm.step_messages.mean, 3) + " messages on average instead of " +
          number(baseline.step_messages.mean, 3);
 }

@@ -17,13 +17,13 @@ std::vector<std::string> cluster_lines(const Report& report);
 /// steps.
 std::string parts_line(const Report& report);
 
-/// Whether the latency is the part of an arm's mean step on the first cluster that grew most against its baseline's,
-/// and the arm sends more messages.
-bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline);
+/// Whether the latency is the part of an arm's mean step on a cluster (by its index) that grew most against its
+/// baseline's, and the arm sends more messages.
+bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster);
 
-/// Returns the part of an arm's mean step on the first cluster that grew most against its baseline's: "coding: 120 us
+/// Returns the part of an arm's mean step on a cluster that grew most against its baseline's: "coding: 120 us
 /// more in a step". Empty where no part grew.
-std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline);
+std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster);
 
 /// Returns the parts of the mean step of each shown arm on every cluster.
 Table parts_table(const Report& report);

@@ -151,10 +151,13 @@ Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view)
 
 Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, Index freeze_step) {
   constexpr std::size_t shown = 6;
-  Figure figure{.name = "steps-" + arm,
-                .caption =
-                    "How far one bit at its tensor's scale would move the coordinate with the smallest denominator, in "
-                    "learning rates. Large values warn that compressed steps may explode, but do not prove it."};
+  Figure figure{
+      .name = "steps-" + arm,
+      .caption =
+          "How far one bit would move the coordinate with the smallest denominator, in learning rates. The bit has "
+          "the scale of its tensor or, in a run that exchanges all tensors as one vector, of this vector, so such "
+          "a run is not comparable with one tensor by tensor. Large values warn that compressed steps may explode, but "
+          "do not prove it."};
   figure.plot = {.title = "Longest 1-bit steps, " + arm,
                  .x_label = "step",
                  .y_label = "learning rates",

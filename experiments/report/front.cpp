@@ -105,8 +105,8 @@ std::string question_of(const Comparison& comparison) {
   const std::string rates = several_rates(comparison) ? ", each at its best learning rate" : "";
   const bool one = arms.size() == 1;
   return (one ? "Does " : "Do ") + enumerated(arms) + " reach the same final loss as " +
-         enumerated({baselines.begin(), baselines.end()}) + rates + ", and how many bytes " +
-         (one ? "does it send?" : "do they send?");
+         enumerated({baselines.begin(), baselines.end()}) + rates + ", and what " + (one ? "does it" : "do they") +
+         " save?";
 }
 
 std::string rate_text(const analysis::Rates& rates) {
@@ -214,7 +214,9 @@ std::string computing_text(const Report& report) {
   if (report.comparison.computing.empty()) return "plus the computing time that was given.";
   return std::string("plus the computing time measured in this simulation. ") +
          (has_workload(report) ? "With --workload, the computing time is that of a known network on GPUs."
-                               : "--step.forward and --step.backward give the computing time of your GPUs.");
+                               : "The longer a step computes, the less the exchange matters: --step.forward and "
+                                 "--step.backward give the computing time of your GPUs, and 'onebit price' prices "
+                                 "known networks.");
 }
 
 /// Says how the times were estimated; empty where there are none.
@@ -225,7 +227,7 @@ std::string times_text(const Report& report) {
          computing_text(report) +
          (comparison.gradient_bytes == sizeof(float)
               ? " Dense gradients are priced as fp32, as they were sent here (--step.gradient fp16: as fp16)."
-              : " Dense gradients are priced as fp16.");
+              : " Dense gradients are priced as fp16; the bytes are those that were sent here, as fp32.");
 }
 
 /// Returns a line that leads to the findings on single runs; empty where there are none.

@@ -65,7 +65,7 @@ std::string cell(const std::string& attributes, const std::string& text) {
   return "<td" + attributes + ">" + html::text(text) + "</td>";
 }
 
-std::string cell_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms) {
+std::string cell_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms, bool best_of_row) {
   if (arm.diverged > 0) {
     return cell(" class=\"diverged\"", arm.diverged == arm.runs ? "diverged"
                                                                 : std::to_string(arm.diverged) + " of " +
@@ -77,7 +77,16 @@ std::string cell_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms) 
                : arm.above_start ? " class=\"diverged\""
                                  : "") +
                   std::string(" style=\"--rank:") + number(rank, 3) + "\"",
-              interval_text(arm.final_loss));
+              interval_text(arm.final_loss) + (best_of_row ? " *" : ""));
+}
+
+/// Returns the lowest loss of a row.
+double least_of(const Grid& grid, const std::string& row, const std::vector<ArmFigures>& arms) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [place, arm] : grid.arms) {
+    if (place.first == row && is_ranked(arms[arm])) least = std::min(least, arms[arm].final_loss.mean);
+  }
+  return least;
 }
 
 }  // namespace
@@ -94,17 +103,23 @@ std::string loss_map_html(const Report& report) {
   html += "</th></tr></thead><tbody>\n";
   for (const std::string& row : grid.rows) {
     html += "<tr><td class=\"text\">" + html::text(row) + "</td>";
+    const double least = least_of(grid, row, arms);
     for (const std::string& column : grid.columns) {
-      const auto arm = grid.arms.find({row, column});
-      html += arm == grid.arms.end() ? cell(" class=\"none\"", "not run") : cell_of(arms[arm->second], arms);
+      const auto found = grid.arms.find({row, column});
+      if (found == grid.arms.end()) {
+        html += cell(" class=\"none\"", "not run");
+        continue;
+      }
+      const ArmFigures& arm = arms[found->second];
+      html += cell_of(arm, arms, is_ranked(arm) && arm.final_loss.mean == least);
     }
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n" +
          html::paragraph(
              "Mean final loss with its 95% interval over the seeds. A stronger green marks a better rank of the "
-             "loss. The frame marks the lowest loss; italics mark arms that diverged or ended above "
-             "their starting loss.",
+             "loss. * marks the lowest loss of a row and the frame the lowest of all, which need not differ from the "
+             "others (see the answers above); italics mark arms that diverged or ended above their starting loss.",
              "facts");
 }
 

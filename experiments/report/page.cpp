@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/compare/arm_names.hpp"
+#include "analysis/log/log_options.hpp"
 #include "analysis/pictures/gnuplot.hpp"
 #include "experiments/output/analyze_output.hpp"
 #include "experiments/output/comparison_output.hpp"
@@ -42,7 +44,8 @@ std::string verdicts_html(const analysis::Comparison& comparison) {
   for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
     std::vector<std::string> lines, warnings;
     for (const analysis::Verdict& verdict : section.verdicts) {
-      lines.push_back(verdict.sentence);
+      const std::string accuracy = analysis::accuracy_text(verdict);
+      lines.push_back(verdict.sentence + (accuracy.empty() ? "" : "; its " + accuracy));
       for (const std::string& line : warnings_on(verdict, comparison)) {
         if (std::ranges::find(warnings, line) == warnings.end()) warnings.push_back(line);
       }
@@ -84,6 +87,19 @@ std::string thresholds_html(const analysis::VarianceView& view) {
              "facts");
 }
 
+/// Says when the variance was frozen, and when each rule would have frozen it.
+std::string freeze_text(const analysis::VarianceView& view, const Run& run) {
+  const double wanted = analysis::number_in(analysis::option_of(run.header, "freeze.threshold").value_or(""));
+  const auto row = std::ranges::find(view.thresholds, wanted, &analysis::Threshold::threshold);
+  std::string text = view.freeze_step > 0
+                         ? "The variance was frozen after step " + std::to_string(view.freeze_step) + "."
+                         : "The variance was not frozen.";
+  if (row == view.thresholds.end()) return text;
+  const auto at = [](Index step) { return step > 0 ? "at step " + std::to_string(step) : std::string("nowhere"); };
+  return text + " With a threshold of " + shortest(wanted) + ", the rule auto would freeze it " + at(row->freeze_step) +
+         " and the published rule " + at(row->published) + ", as far as this run shows.";
+}
+
 std::string variance_html(const Report& report, const std::vector<Figure>& figures) {
   if (report.variances.empty()) return "";
   std::string body = figures_html(figures, "variance");
@@ -91,7 +107,7 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
     const analysis::VarianceView& view = report.variances[a];
     const auto arm = std::ranges::find(report.arms, report.variance_arms[a], &Arm::name);
     body +=
-        html::heading(3, arm->name) +
+        html::heading(3, arm->name) + html::paragraph(freeze_text(view, example_of(*arm))) +
         html::paragraph("Seed " + std::to_string(example_of(*arm).summary.seed) + ". Rules: " + rule_of(view) + ".") +
         thresholds_html(view) + html::table(drift_table(view.drift)) + html::table(tensors_table(view));
     body += figures_html(figures, numbered("tensors", a));

@@ -61,6 +61,16 @@ TEST_CASE("arm names: the label first and by its value, in place of what it dete
         Names{"small, lr 1", "small, lr 2", "large, lr 1"});
 }
 
+TEST_CASE("arm names: what differs from another configuration, without the label") {
+  const Options first = {{"label", "a"}, {"optimizer", "adam"}, {"optimizer.granularity", "tensor"}, {"batch", "8"}};
+  Options arm = first;
+  CHECK(difference_name(first, arm) == "adam");
+  arm["label"] = "b";
+  arm["optimizer"] = "onebit-adam";
+  arm["optimizer.granularity"] = "fused";
+  CHECK(difference_name(first, arm) == "onebit-adam, granularity fused");
+}
+
 TEST_CASE("arm names: a single arm is named after its optimizer") {
   CHECK(names({{{"optimizer", "adam"}, {"batch", "8"}}}) == Names{"adam"});
   CHECK(names({{{"batch", "8"}}}) == Names{"run"});

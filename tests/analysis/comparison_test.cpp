@@ -154,8 +154,12 @@ TEST_CASE("comparison: learning rates stand with each verdict, and grids are com
         std::vector<std::string>{
             "adam had 3 learning rates to choose from, onebit had 2",
             "0.1 is the best learning rate of onebit and the largest that was tried; a better one may be beyond it",
-            "the learning rates next to the best ones differ from them by a factor of up to 10; rates between them may "
-            "be better"});
+            "the learning rates next to the best one of adam, 0.01, differ from it by a factor of up to 10; rates "
+            "between "
+            "them may be better",
+            "the learning rates next to the best one of onebit, 0.1, differ from it by a factor of up to 10; rates "
+            "between "
+            "them may be better"});
   const std::vector<VerdictSection> sections = sections_of(result);
   REQUIRE(sections.size() == 2);
   CHECK(sections[0].heading == "at the best learning rates");

@@ -105,8 +105,8 @@ TEST_CASE("rate grid: rates that are more than 5 times away from the best are to
   const RateGrid fine = with_rates({1, 5, 25}), coarse = with_rates({1, 5, 35});
   CHECK(warnings_of(fine, fine).empty());
   const std::vector<std::string> far = {
-      "the learning rates next to the best ones differ from them by a factor of up to 7; rates between them may be "
-      "better"};
+      "the learning rates next to the best one of a, 5, differ from it by a factor of up to 7; rates between them may "
+      "be better"};
   CHECK(warnings_of(with_rates({0.0003, 0.0006, 0.003}), fine).empty());  // 5, but for rounding
   CHECK(warnings_of(fine, coarse) == far);
   CHECK(warnings_of(coarse, fine) == far);

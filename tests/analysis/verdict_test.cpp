@@ -95,11 +95,9 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   CHECK(verdict.visible == 0.01);
   // t(10 degrees) 2.228139 + 0.879058: (3.107197 * 1.01489)^2 = 9.944 <= 11; with 10: (3.145561 * 1.01489)^2 = 10.19
   CHECK(verdict.seeds_needed == 11);
-  CHECK_THAT(
-      verdict.sentence,
-      StartsWith(
-          "the difference between b and a is not resolved (about 11 seeds would be needed to show 1%): final loss 0.1% "
-          "higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
+  CHECK_THAT(verdict.sentence,
+             StartsWith("b and a cannot be told apart (detecting 1% takes about 11 seeds): final loss 0.1% "
+                        "higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
   CHECK_THAT(verdict.sentence, !Contains("no difference"));
   // -19% to +58% over three seeds: mean 0.195, half width 0.385, deviation 0.155
   const double wide = 0.385 * std::sqrt(3.0) / 4.302653;
@@ -115,11 +113,10 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   // 0.864667)^2 * 2 = 17.8
   const Verdict wild = of(make_arm("a", {1e-3, 1e-3}), make_arm("b", {1e-3, 1}));
   CHECK_THAT(wild.sentence,
-             Contains("not resolved (more than 1000 seeds would be needed to show 1%, about 18 seeds to show the "
-                      "observed difference)"));
+             Contains("told apart (detecting 1% takes more than 1000 seeds, the observed difference about 18 seeds)"));
   const double even = 10 * std::sqrt(3.0) / 4.302653;  // mean 0.1, half width 10
   const Verdict hopeless = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.1 - even, 1.1, 1.1 + even}));
-  CHECK_THAT(hopeless.sentence, Contains("more than 1000 seeds to show the observed difference"));
+  CHECK_THAT(hopeless.sentence, Contains("the observed difference more than 1000 seeds"));
 }
 
 TEST_CASE("verdict: an arm that is behind and still falls is no slower arm, but an unfinished one") {
@@ -210,7 +207,7 @@ TEST_CASE("verdict: where the seeds suffice for the margin, those that see half 
   CHECK(verdict.judgement == Judgement::not_resolved);
   CHECK(verdict.visible == 0.005);
   CHECK(verdict.seeds_needed == 33);  // (2.036933 + 0.853) * 1.98450 squared: 32.9
-  CHECK_THAT(verdict.sentence, Contains("is not resolved (about 33 seeds would be needed to show 0.5%):"));
+  CHECK_THAT(verdict.sentence, Contains("cannot be told apart (detecting 0.5% takes about 33 seeds):"));
 }
 
 TEST_CASE("verdict: equivalent is what lies within the margin, which it names") {
@@ -246,9 +243,10 @@ TEST_CASE("verdict: the level is corrected for the number of comparisons, and it
   CHECK(text_of(Criterion{.comparisons = 3}) ==
         "3 comparisons, each judged by its 98.3% interval (95% for all together, by Bonferroni)");
   // Words are explained where a verdict uses them.
-  CHECK_THAT(text_of(std::vector{third}),
-             EndsWith("; the seeds needed are those that show a difference of 1% with a power of 80%") &&
-                 !Contains("equivalent means"));
+  CHECK_THAT(
+      text_of(std::vector{third}),
+      EndsWith("; the numbers of seeds, which are rough, are those that detect a difference with a power of 80%") &&
+          !Contains("equivalent means"));
   CHECK(text_of(std::vector{judge(a, a, one, one, {.margin = 0.005})}) ==
         "1 comparison, judged by its 95% interval; equivalent means that the interval lies within ±0.5%");
   CHECK_THAT(text_of(Criterion{.comparisons = 1000}), Contains("99.995% interval"));

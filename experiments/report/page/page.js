@@ -23,7 +23,7 @@
   // Okabe and Ito's palette, whose black becomes light in the dark
   const light = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333"];
   const dark = ["#56B4E9", "#FF8A3C", "#2FD3A2", "#E6A3C8", "#F5C242", "#9AD1F5", "#DDDDDD"];
-  const dashes = [null, [7, 3], [2, 2], [9, 3, 2, 3]];
+  const dashes = [null, [7, 3], [2, 2], [9, 3, 2, 3], [14, 4], [6, 2, 2, 2, 2, 2], [1, 4], [14, 3, 5, 3]];
   const element = (id) => document.getElementById(id);
   // shown and chosen hold names of arms: those that are drawn, and those whose box the reader has touched
   const state = {axis: null, shown: new Set(), chosen: new Set(), seeds: false, logX: false, logY: false, end: false};

@@ -1,0 +1,212 @@
+#include "experiments/report/savings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "analysis/compare/target.hpp"
+#include "analysis/log/log_options.hpp"
+#include "experiments/output/interval_output.hpp"
+#include "experiments/report/answers.hpp"
+#include "experiments/report/clusters.hpp"
+#include "optim/read_options.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::Arm;
+using analysis::ArmFigures;
+using analysis::Verdict;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// Whether a ratio is far enough from 1 to be named.
+bool is_visible(double ratio) {
+  constexpr double visible = 0.005;
+  return std::isfinite(ratio) && ratio > 0 && std::abs(ratio - 1) >= visible;
+}
+
+/// A verdict's arm and baseline.
+struct Pair {
+  const Arm &arm, &baseline;
+  const ArmFigures &here, &there;
+};
+
+Pair pair_of(const Report& report, const Verdict& verdict) {
+  const auto arm_called = [&](const std::string& name) -> const Arm& {
+    return *std::ranges::find(report.arms, name, &Arm::name);
+  };
+  return {arm_called(verdict.arm), arm_called(verdict.baseline), figures_of(report.comparison, verdict.arm),
+          figures_of(report.comparison, verdict.baseline)};
+}
+
+/// The time of a baseline divided by that of an arm on one cluster, with its range within the cluster's uncertainty.
+struct Speed {
+  std::size_t cluster = 0;
+  double ratio = kNone, low = kNone, high = kNone;
+};
+
+std::vector<Speed> speeds_of(const Pair& pair) {
+  std::vector<Speed> speeds;
+  for (std::size_t c = 0; c < pair.here.seconds.size(); ++c) {
+    const analysis::ClusterSeconds &here = pair.here.seconds[c], &there = pair.there.seconds[c];
+    const double ratio = there.seconds.mean / here.seconds.mean;
+    const double longer = there.longer / here.longer, shorter = there.shorter / here.shorter;
+    if (!std::isfinite(ratio)) continue;
+    speeds.push_back({c, ratio, std::min({ratio, longer, shorter}), std::max({ratio, longer, shorter})});
+  }
+  return speeds;
+}
+
+/// Returns " (1.1 to 1.6 if its links are 50% slower or faster)".
+std::string range_text(double low, double high, const netmodel::Cluster& cluster) {
+  const std::string a = number(low, 2), b = number(high, 2);
+  if (a == b) return "";
+  return a + " to " + b + " if its links are " + percent_text(netmodel::uncertainty_of(cluster)) + " slower or faster";
+}
+
+/// Returns "is an estimated 1.44 times as fast on eth1 (1.2 to 1.5 if its links are 50% slower or faster)", or that the
+/// arm takes longer, with the part of its step that grew most.
+std::string speed_text(const Pair& pair, const Speed& speed, const netmodel::Cluster& cluster) {
+  const bool faster = speed.ratio >= 1;
+  const std::string on = " on " + cluster.name;
+  std::vector<std::string> notes = {faster ? range_text(speed.low, speed.high, cluster)
+                                           : range_text(1 / speed.high, 1 / speed.low, cluster)};
+  if (!faster && pair.here.bytes.mean < pair.there.bytes.mean)
+    notes.push_back(grown_part(pair.here, pair.there, speed.cluster));
+  std::erase(notes, "");
+  const std::string note = notes.empty() ? "" : " (" + join(notes, "; ") + ")";
+  if (!is_visible(speed.ratio)) return "takes about as long" + on;
+  return (faster ? "is an estimated " + number(speed.ratio, 3) + " times as fast"
+                 : "takes an estimated " + number(1 / speed.ratio, 3) + " times as long") +
+         on + note;
+}
+
+/// Returns what the time is on the clusters where the arm gains most and least; empty where it is about the same on
+/// all.
+std::string speeds_text(const Report& report, const Pair& pair) {
+  const std::vector<Speed> speeds = speeds_of(pair);
+  if (std::ranges::none_of(speeds, is_visible, &Speed::ratio)) return "";
+  const auto [least, most] = std::ranges::minmax_element(speeds, {}, &Speed::ratio);
+  const auto text = [&](const Speed& speed) {
+    return speed_text(pair, speed, report.comparison.clusters[speed.cluster]);
+  };
+  if (least->cluster == most->cluster || number(least->ratio, 2) == number(most->ratio, 2)) return text(*most);
+  return text(*most) + (most->ratio > 1 && least->ratio < 1 ? ", but " : " and ") + text(*least);
+}
+
+/// Returns "sends 4.43 times fewer bytes (dense steps as fp32)", or another such text.
+std::string bytes_saved_text(double here, double there) {
+  if (here == there) return "sends the same number of bytes";
+  const double ratio = there / here;
+  if (!is_visible(ratio)) return "";
+  return "sends " + number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? "fewer" : "more") +
+         " bytes (dense steps as fp32)";
+}
+
+std::string both(const std::string& bytes, const std::string& speeds) {
+  return bytes + (bytes.empty() || speeds.empty() ? "" : ", ") + speeds;
+}
+
+/// Returns "In the same 300 steps, with 8 us of computing in each, it", or "It" where not all runs of both arms that
+/// finished took as many steps. The time of computing is left out where it was given.
+std::string in_same_steps(const Report& report, const Pair& pair) {
+  std::set<Index> steps;
+  for (const Arm* arm : {&pair.arm, &pair.baseline}) {
+    for (const analysis::Run& run : arm->runs) {
+      if (outcome_of(run) == analysis::Outcome::finished) steps.insert(run.summary.steps);
+    }
+  }
+  if (steps.size() != 1) return "It";
+  const std::vector<analysis::ComputingGroup>& computing = report.comparison.computing;
+  const bool known = computing.size() == 1 && computing.front().runs > 0 && !pair.here.seconds.empty();
+  return "In the same " + std::to_string(*steps.begin()) + " steps" +
+         (known ? ", with " + seconds_text(computing.front().seconds) + " of computing in each, it" : " it");
+}
+
+/// Returns the mean over an arm's finished runs of the place on an axis at which they first reached a loss.
+double reached_in_the_mean(const ArmFigures& arm, std::size_t axis, double target) {
+  double sum = 0, count = 0;
+  for (const analysis::RunCurve& run : arm.run_curves) {
+    if (run.outcome != analysis::Outcome::finished) continue;
+    sum += analysis::reached_at(run.x[axis], run.losses, target);
+    ++count;
+  }
+  return sum / count;
+}
+
+/// Whether the arm is slower somewhere, and most of that is the latency of more messages.
+bool is_slower_by_messages(const Pair& pair) {
+  return std::ranges::any_of(speeds_of(pair), [&](const Speed& speed) {
+    return speed.ratio < 1 && grows_by_messages(pair.here, pair.there, speed.cluster);
+  });
+}
+
+}  // namespace
+
+std::string costs_text(const Report& report, const Verdict& verdict) {
+  const Pair pair = pair_of(report, verdict);
+  const std::string costs =
+      both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean), speeds_text(report, pair));
+  return costs.empty() ? "" : " " + in_same_steps(report, pair) + " " + costs + ".";
+}
+
+std::string stages_text(const Report& report, const Verdict& verdict) {
+  const analysis::Run& run = example_of(pair_of(report, verdict).arm);
+  double dense = 0, all = 0;
+  for (const analysis::StepRange& range : run.exchanges) {
+    all += range.steps();
+    if (!range.compressed) dense += range.steps();
+  }
+  const double share = dense * run.summary.dense_step_bytes / run.summary.bytes;
+  const double fewer = run.summary.dense_step_bytes / run.summary.compressed_step_bytes;
+  constexpr double visible = 1.25;
+  if (!(dense > 0 && dense < all && share > 0 && share <= 1 &&
+        fewer > visible * all * run.summary.dense_step_bytes / run.summary.bytes))
+    return "";
+  return " Its " + number(dense, 6) + " dense steps send " + percent_text(std::round(100 * share) / 100) +
+         " of its bytes; after them a step with an exchange sends " + number(fewer, 3) +
+         " times fewer than a dense one.";
+}
+
+std::string target_costs_text(const Report& report, const Verdict& verdict) {
+  constexpr double alike = 1.25;
+  constexpr std::size_t bytes = 2, seconds = 3;  // axes of RunCurve::x
+  const Pair pair = pair_of(report, verdict);
+  const std::vector<const Arm*> arms = {&pair.arm, &pair.baseline};
+  const double target = analysis::common_target(arms);
+  if (!std::isfinite(target)) return "";
+  const auto ratio = [&](std::size_t axis) {
+    return reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
+  };
+  const auto differ = [&](double a, double b) { return std::max(a / b, b / a) > alike; };
+  const bool clusters = !pair.here.seconds.empty();
+  const double of_run = pair.there.bytes.mean / pair.here.bytes.mean, time = clusters ? ratio(seconds) : kNone;
+  const bool same_time =
+      !clusters || !differ(time, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean);
+  if (!differ(ratio(bytes), of_run) && same_time) return "";
+  std::string costs = bytes_saved_text(1, ratio(bytes));
+  if (is_visible(time)) {
+    costs = both(costs, (time > 1 ? "is an estimated " + number(time, 3) + " times as fast on "
+                                  : "takes an estimated " + number(1 / time, 3) + " times as long on ") +
+                            pair.here.seconds.front().cluster);
+  }
+  if (costs.empty()) return "";
+  return " To reach a loss of " + number(target, 4) + ", as every run of both arms did, it " + costs + ".";
+}
+
+std::string messages_text(const Report& report, const Verdict& verdict) {
+  const Pair pair = pair_of(report, verdict);
+  const sim::LogHeader& header = pair.arm.runs.front().header;
+  const std::size_t tensors = header.tensors.size();
+  if (pair.here.seconds.empty() || tensors < 2) return "";
+  if (analysis::option_of(header, "optimizer.granularity") != "tensor") return "";
+  if (!optim::takes_option(analysis::option_of(header, "optimizer").value_or(""), "granularity")) return "";
+  if (!is_slower_by_messages(pair)) return "";
+  return " Each of its " + std::to_string(tensors) +
+         " tensors is exchanged in messages of its own; where the codec allows it, --optimizer.granularity fused "
+         "exchanges them as one vector (which also changes the results).";
+}
+
+}  // namespace onebit::experiments
