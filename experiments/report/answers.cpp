@@ -70,7 +70,7 @@ std::string possible_text(const Verdict& verdict) {
   const analysis::Interval& relative = verdict.difference.relative;
   const double low = relative.mean - relative.half_width, high = relative.mean + relative.half_width;
   if (!(low > -1 && high < tenfold)) return "";
-  return ": it may be " + percent_text(-low) + " lower or " + percent_text(high) + " higher";
+  return ": it may be " + number(-100 * low, 3) + "% lower or " + number(100 * high, 3) + "% higher";
 }
 
 /// Returns a clause if the best rate of an arm is the smallest or the largest that was tried, which does not do it

@@ -225,6 +225,8 @@ std::string times_text(const Report& report) {
   if (comparison.clusters.empty()) return "";
   return " Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, " +
          computing_text(report) +
+         " Short messages, and the all-to-alls and gathers of compressed exchanges, are the least certain: some took "
+         "twice as long as predicted." +
          (comparison.gradient_bytes == sizeof(float)
               ? " Dense gradients are priced as fp32, as they were sent here (--step.gradient fp16: as fp16)."
               : " Dense gradients are priced as fp16; the bytes are those that were sent here, as fp32.");

@@ -106,7 +106,7 @@ std::string bytes_saved_text(double here, double there) {
 }
 
 std::string both(const std::string& bytes, const std::string& speeds) {
-  return bytes + (bytes.empty() || speeds.empty() ? "" : ", ") + speeds;
+  return bytes + (bytes.empty() || speeds.empty() ? "" : " and ") + speeds;
 }
 
 /// Returns "In the same 300 steps, with 8 us of computing in each, it", or "It" where not all runs of both arms that

@@ -259,14 +259,14 @@ TEST_CASE("report: what takes time in a step, and what grew against the baseline
   CHECK(parts_line(report) ==
         "Time of a step there: dense: 7 s (computing 71%, sending 29%); bits: 8 s (computing 63%, coding 25%, sending "
         "13%); alone: 5 s (computing 100%). Fewer bytes shorten only the sending.");
-  CHECK(grown_part(arms[1], arms[0]) == "coding: 2 s more in a step");
-  CHECK(grown_part(arms[2], arms[0]).empty());
+  CHECK(grown_part(arms[1], arms[0], 0) == "coding: 2 s more in a step");
+  CHECK(grown_part(arms[2], arms[0], 0).empty());
   analysis::ArmFigures few = arm("few", 5, 1, 0), many = few;
   few.step_messages.mean = 6;
   many.step_messages.mean = 39.6;
   many.times[0].steps[0].exchange.latency.value = 3;
   many.times[0].steps[0].communication.value = 4;
-  CHECK(grown_part(many, few) ==
+  CHECK(grown_part(many, few, 0) ==
         "latency: 3 s more in a step, in which a worker sends 39.6 messages on average instead of 6");
   report.shown = {"failed"};
   CHECK(parts_line(report).empty());
