@@ -64,7 +64,7 @@ std::string find_expected(const std::string& name) {
   const fs::path path = fs::path(find_preset(name)).replace_extension(".csv");
   if (!fs::exists(path))
     throw ConfigError("no recorded runs for this preset", name,
-                      "run 'onebit compare' with it, and copy runs.csv next to the preset under its name");
+                      "run 'onebit compare' with it, and copy runs.csv next to the preset, as " + name + ".csv");
   return path.string();
 }
 

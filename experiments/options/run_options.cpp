@@ -133,7 +133,7 @@ std::vector<RunOption> data_options() {
             ONEBIT_PLACE(data.split)),
       automatic("data.mmap", "map plain files instead of reading them; auto: from 64 MiB", ONEBIT_PLACE(data.mapping)),
       automatic("data.standardise",
-                "scale features to mean 0 and standard deviation 1; auto: except for libsvm, clicks* and criteo",
+                "scale features to mean 0 and standard deviation 1; auto: true except for libsvm, clicks* and criteo",
                 ONEBIT_PLACE(data.standardise)),
       field("data.vocabulary", "text: file of word pieces, one per line; empty: bytes", ONEBIT_PLACE(data.vocabulary)),
       field("data.lowercase", "text with word pieces: convert ASCII letters to lower case",
