@@ -96,8 +96,8 @@ class Device {
 /// per core. Throws ConfigError for anything else, NotCompiled for backends that this build lacks.
 std::vector<Device> parse_devices(const std::string& text, int threads);
 
-/// Rows of an option value and a one-line description: the devices of this machine and, if there is no GPU, the reason
-/// for that.
+/// Returns the devices of this machine, each as an option value and a one-line description. If there is no GPU, one row
+/// gives the reason for that.
 std::vector<std::pair<std::string, std::string>> list_devices();
 
 }  // namespace onebit::device

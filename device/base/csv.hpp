@@ -5,7 +5,7 @@
 
 namespace onebit {
 
-/// Returns a text as a field of a CSV file: printable(), quoted where necessary. A text that a spreadsheet would take
+/// Returns a text as a field of a CSV file: printable(), quoted if necessary. A text that a spreadsheet would take
 /// for a formula, because it begins with = + - or @ and is not a number, is prefixed with an apostrophe.
 std::string csv_text(const std::string& text);
 

@@ -18,7 +18,7 @@ class ConfigError : public Error {
   using Error::Error;
 };
 
-/// The operating system or HDF5 failed to read or write. Exit status 1. Where an input that the user named cannot be
+/// The operating system or HDF5 failed to read or write. Exit status 1. If an input that the user named cannot be
 /// opened, readers mostly throw ConfigError instead.
 class IoError : public Error {
   using Error::Error;

@@ -19,8 +19,8 @@ constexpr Index kMostText = Index{16} << 20;
 /// may never end.
 class RegularFile {
  public:
-  /// `what` names the kind of file in messages ("config file"), `hint` says what the user should name. Throws
-  /// ConfigError if there is no such file, it is not a regular one, or it cannot be opened.
+  /// `what` names the kind of file in messages ("config file"), and `hint` says what the user should name. Throws
+  /// ConfigError if there is no such file, if it is not a regular one, or if it cannot be opened.
   RegularFile(std::string path, std::string what, std::string hint = "");
   ~RegularFile();
   RegularFile(const RegularFile&) = delete;
@@ -59,9 +59,10 @@ std::string output_place(const std::string& path);
 /// Throws ConfigError as output_place() does, and if the file exists and `overwrite` is false.
 void check_output(const std::string& path, bool overwrite, const std::string& hint = "--overwrite replaces it");
 
-/// Replaces `path` with the complete file `part`: waits until `part` is on the disk, calls verify(), which reads it and
-/// throws if its contents are wrong, renames it, and waits until the new name is on the disk. If anything throws,
-/// `part` is removed and `path` is left as it was. kind: what the file is, for the message. Throws IoError.
+/// Replaces `path` with the complete file `part`: waits until `part` is on the disk; calls verify(), which reads `part`
+/// and throws if its contents are wrong; renames `part` to `path`; and waits until the new name is on the disk. If
+/// anything up to the renaming throws, `part` is removed and `path` is left as it was. If only the last wait fails,
+/// `path` has already been replaced. kind: what the file is, for the message. Throws IoError.
 void publish(const std::string& part, const std::string& path, const std::string& kind,
              const std::function<void()>& verify);
 

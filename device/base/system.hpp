@@ -21,7 +21,7 @@ ResidentMemory resident_memory();
 /// container.
 Index available_memory();
 
-/// Returns the name of the processor's model; empty where the system does not report it.
+/// Returns the name of the processor's model; empty if the system does not report it.
 std::string processor_name();
 
 /// Describes devices and the threads that serve them, for logs: "cpu, 2 threads of AMD EPYC 7763".

@@ -40,7 +40,7 @@ class DeviceGroup::Rendezvous {
   void leave_event(Index rank, std::shared_ptr<const Event> event) {
     taken_[static_cast<std::size_t>(rank)] = std::move(event);
   }
-  /// The event that a rank stored; valid from that wait() until the next show().
+  /// The event that a rank stored; valid from the wait() that follows leave_event() until the next show().
   const Event* event_of(Index rank) const { return taken_[static_cast<std::size_t>(rank)].get(); }
 
   /// Returns when every rank has arrived; throws Abandoned if one will never arrive.

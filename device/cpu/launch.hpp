@@ -174,7 +174,7 @@ class LaneSum {
     stack_[depth_++] = sums;
   }
 
-  static constexpr std::size_t kMostDepth = 8;  // a chunk's 16 runs need 5
+  static constexpr std::size_t kMostDepth = 8;  // a chunk's 16 runs need 4
   static_assert(kChunk / kSumRun < (1 << (kMostDepth - 1)));
   std::array<Sums, kMostDepth> stack_;
   std::size_t depth_ = 0;

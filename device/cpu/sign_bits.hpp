@@ -45,7 +45,7 @@ void pack_run(Index begin, Index end, std::uint8_t* bytes, Predicate predicate) 
 inline constexpr Index kSignRun = 512;
 
 /// The bits of kSignRun elements of kSignBlock rows: loaded with byte q of row r at bytes[64 r + q], then transposed,
-/// so that bit r of byte [64 j + q] is row r's sign of element 8 q + 7 - j.
+/// so that bit r of bytes[64 j + q] is row r's sign of element 8 q + 7 - j.
 class SignColumns {
  public:
   void load(const std::uint8_t* bits, Index row_bytes, Index rows, Index available) {
@@ -269,8 +269,8 @@ void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Ke
 
 namespace detail {
 
-/// Calls run(chunk index, chunk, signs, scales) for every chunk of rows of signs; signs and scales point to those of
-/// the first row at the chunk.
+/// Calls run(chunk index, chunk, signs, scales) for every chunk of rows of signs. `signs` points to the first row's
+/// signs of the chunk, `scales` to the first row's scale of the chunk's segment.
 template <class Run>
 void for_each_sign_chunk(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Run run) {
   queue.check(rows);

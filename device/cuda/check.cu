@@ -20,8 +20,8 @@ std::string current_gpu() {
   return cudaGetDevice(&ordinal) == cudaSuccess ? "cuda:" + std::to_string(ordinal) : "cuda";
 }
 
-/// What the user can do about an error of an earlier kernel, which surfaces at any later call. A graph's kernels cannot
-/// be told apart.
+/// What the user can do about an error of an earlier kernel, which may surface at any later call. A graph's kernels
+/// cannot be told apart.
 const char* hint_for_kernels() {
   return graphs_in_use > 0
              ? "an earlier kernel may have caused this; CUDA_LAUNCH_BLOCKING=1 with --graphs false shows which"

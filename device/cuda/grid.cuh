@@ -46,7 +46,7 @@ void launch(const Queue& queue, dim3 grid, dim3 block, const std::type_info& wha
   context.with_memory(what, [&] { return cudaLaunchKernel(kernel, grid, block, addresses, 0, context.stream()); });
 }
 
-/// Starts a kernel whose blocks wait for each other. Returns false if the GPU does not run that many at once: under
+/// Starts a kernel whose blocks wait for each other. Returns false if the GPU does not run all of them at once: under
 /// compute-sanitizer it may run fewer than resident_blocks().
 template <class... Parameters>
 bool launch_together(const Queue& queue, dim3 grid, dim3 block, const std::type_info& what,

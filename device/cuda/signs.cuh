@@ -214,7 +214,7 @@ class ChunkSigns {
   __device__ float operator[](Index element) const {
     const auto i = static_cast<std::uint32_t>(element);
     const std::uint32_t bit = to_bit_ + i;
-    // Counted from the start of the first run, or from less than a chunk before it.
+    // Counted from the start of the run in which the chunk begins, as if that run were no longer than a chunk.
     const std::uint64_t in_runs = to_run_ + i;
     const float scale = scales_[in_runs * reciprocal_ >> 32];
     return (bits_[bit / 8] >> (7 - bit % 8) & 1u) != 0 ? scale : -scale;

@@ -98,7 +98,8 @@ struct TileGrid {
 /// Computes the tiles of a problem. Problem must offer
 ///   Tile                                   the type of its tiles,
 ///   left(place), right(place)              the readers of a thread's share of each side, with
-///     Share, fetch(Share&)                   loads the next chunk into registers; left: whether any of it is not zero,
+///     Share, fetch(Share&)                   loads the next chunk into registers; the left side's fetch returns
+///                                            whether any of the chunk is not zero,
 ///     put(const Share&, Terms&)              copies it from the registers to where the block reads it,
 ///   chunks(place)                          the number of chunks,
 ///   begin(place, sums), end(place, sums)   initialise the sums, and write the results.

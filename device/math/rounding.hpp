@@ -26,7 +26,7 @@ ONEBIT_HOST_DEVICE inline float without_bits(float value, unsigned dropped) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   const std::uint32_t unit = 1u << dropped;
-  // The addition carries into the exponent where rounding up increases it.
+  // The addition carries into the exponent if rounding up increases it.
   const std::uint32_t rounded = (bits + (unit / 2 - 1) + (bits >> dropped & 1)) & ~(unit - 1);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return value;
   std::memcpy(&value, &rounded, sizeof value);

@@ -15,7 +15,7 @@ namespace onebit::netmodel {
 /// One direction of a full-duplex link.
 struct LinkSpec {
   BytesPerSecond nominal;       ///< advertised line rate, which decides the choice of algorithms
-  BytesPerSecond effective;     ///< rate that collectives reach, with the time for adding; exchanges are priced with it
+  BytesPerSecond effective;     ///< rate that collectives reach, adding included; exchanges are priced with it
   Seconds latency;              ///< latency of one step of a ring with NCCL's protocol Simple, software included
   Seconds per_message{};        ///< additional time that a sender spends on each message
   BytesPerSecond stream_cap{};  ///< maximum rate of one stream, as on TCP; 0: no limit
@@ -86,7 +86,7 @@ struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description
   Source source = Source::estimated;
-  double uncertainty = 0;  ///< share by which times on its links may differ; 0: see uncertainty_of
+  double uncertainty = 0;  ///< share by which real times on its links may differ; 0: see uncertainty_of
   Index nodes = 0;         ///< number of nodes; 0: as many as the workers need
   Index gpus_per_node = 1;
   Index gpus_per_nic = 0;  ///< number of GPUs that share a network link; 0: all GPUs of a node share one
@@ -136,7 +136,8 @@ std::string_view name(Source source);
 /// the default for estimated ones is a judgement.
 double uncertainty_of(const Cluster& cluster);
 
-/// Returns the cluster with the rates of all links times a factor, and their latencies divided by it.
+/// Returns the cluster with the effective rates and stream caps of all links times a factor, up to kFastestLink, and
+/// their latencies and times per message divided by it. A nominal rate is raised only if the effective one exceeds it.
 Cluster with_faster_links(Cluster cluster, double factor);
 
 }  // namespace onebit::netmodel

@@ -65,7 +65,7 @@ class Links {
   std::vector<double> capacity_;
 };
 
-/// Computes max-min fair rates: all rates rise together, and a flow's rate stops where one of its links is full or its
+/// Computes max-min fair rates: all rates rise together, and a flow's rate stops when one of its links is full or its
 /// own cap is reached.
 void share(std::vector<ActiveFlow>& flows, const std::vector<double>& capacity) {
   std::vector<double> left = capacity;

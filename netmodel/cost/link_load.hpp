@@ -5,7 +5,7 @@
 namespace onebit::netmodel {
 
 /// The time of a phase is its latencies, plus the time that its most loaded link needs for the bytes of all flows; the
-/// time of a plan is the sum over its phases. This is exact where flows share links equally and phases do
+/// time of a plan is the sum over its phases. This is exact if flows share links equally and phases do
 /// not overlap. Nodes may differ, and ranks may be placed anywhere.
 class LinkLoad : public CostModel {
  public:

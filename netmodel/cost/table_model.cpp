@@ -26,7 +26,7 @@ std::vector<Measurement> rows_of(const std::vector<Measurement>& rows, const Fab
   return here;
 }
 
-/// Replaces points of one size, in order of size, by one with the mean of their times.
+/// Replaces all points of the same size by one with the mean of their times. The points must be sorted by size.
 std::vector<Point> merged(const std::vector<Point>& points) {
   std::vector<Point> sizes;
   for (auto begin = points.begin(); begin != points.end();) {

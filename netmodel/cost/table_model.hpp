@@ -11,7 +11,7 @@ namespace onebit::netmodel {
 /// the model finds the all-reduce whose busiest link would be busy equally long according to LinkLoad, and uses its
 /// measured time. (Sharing a network link therefore slows an all-to-all, but not a ring.) The plan's algorithm matters
 /// only for such a collective, because a measurement already includes the algorithm that was used. Throws ConfigError
-/// where neither the collective nor all_reduce was measured on these numbers of nodes and GPUs, and for plans of scope
+/// if neither the collective nor all_reduce was measured on these numbers of nodes and GPUs, and for plans of scope
 /// local or rail.
 class TableModel : public CostModel {
  public:

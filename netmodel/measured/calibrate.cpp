@@ -16,7 +16,7 @@ namespace {
 using Point = std::vector<double>;
 using Rows = std::vector<Measurement>;
 
-/// Bounds on fitted values. They may be reached where the algorithm does not fit the rows.
+/// Bounds on fitted values. A fit may reach them if its algorithm does not suit the rows.
 constexpr BytesPerSecond kFastest{1e12};
 constexpr Seconds kLongestLatency{1};
 constexpr double kLargestPenalty = 5;
@@ -27,7 +27,7 @@ struct Free {
   std::size_t count() const { return std::size_t{gpu} + gpu_latency + nic + nic_latency + penalty; }
 };
 
-/// Whether the sizes of measurements determine a latency besides a rate.
+/// Whether the sizes of measurements determine a latency as well as a rate.
 class Sizes {
  public:
   void add(Bytes bytes) {

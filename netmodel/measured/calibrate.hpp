@@ -23,7 +23,7 @@ struct Fit {
 };
 
 /// Fits a cluster to all rows by least squares of relative errors: the effective rates of GPU and network links, the
-/// latency of each where its sizes span a factor of 16, and the scale penalty where there are at least four node counts
+/// latency of each if its sizes span a factor of 16, and the scale penalty if there are at least four node counts
 /// above one. The latencies and rates of NCCL's protocols stay in proportion to those of Simple. `start` gives
 /// the first guess and everything that is not fitted. Rows of one node determine the GPU link, the others the network
 /// link; a link without rows keeps its values from `start`. Throws ConfigError for fewer than two rows, for rows of one

@@ -7,7 +7,7 @@ namespace onebit::netmodel {
 
 /// Returns what the program itself printed on a line of a log. Removes the prefixes of `srun --label` ("0: "), of
 /// `mpirun --tag-output` ("[1,0]<stdout>:", with or without the colon) and of SkyPilot and Ray ("(head, rank=0,
-/// pid=3808) "), even where several follow one another; colours and other control sequences of terminals; carriage
+/// pid=3808) "), even if several follow one another; colours and other control sequences of terminals; carriage
 /// returns, and what they let the rest of the line overwrite.
 std::string program_line(const std::string& line);
 

@@ -17,7 +17,7 @@ struct Measurement {
   std::string where{};  ///< "FILE:LINE" that the measurement was read from; empty: none
 };
 
-/// Reads a CSV file or the output of nccl-tests (nccl_tests.hpp), even as a launcher logged it (log_line.hpp). The CSV
+/// Reads a CSV file or the output of nccl-tests (nccl_tests.hpp), even if a launcher logged it (log_line.hpp). The CSV
 /// header has the columns nodes, gpus (per node), bytes and seconds in any order, and may have a column collective
 /// (all_reduce, all_to_all, ...); without it, all rows are all-reduces. Throws ConfigError with file, line and reason
 /// for anything else, and for more than 10,000 rows.

@@ -77,7 +77,8 @@ bool is_message(const Words& words) {
   return name != words.end() && name + 1 != words.end() && levels.contains(*(name + 1));
 }
 
-/// Whether a line is a row of the table: a size, then another number. Hosts, dates and remarks begin with digits too.
+/// Whether a line is a row of the table: a size, then another number. Lines with hosts, dates and remarks may begin
+/// with digits too.
 bool is_row(const Words& words) {
   const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
   return words.size() > 1 && std::ranges::all_of(words[0], is_digit) && as_number(words[1]);

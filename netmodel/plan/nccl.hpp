@@ -22,16 +22,17 @@ CallCosts call_costs(const Request& request, const Fabric& fabric);
 
 /// Returns the time that NCCL's tuner predicts for a ring, a tree or an NVLS algorithm from nominal rates: base latency
 /// + hops + bytes / bandwidth; between nodes, the latency of a ring's all-reduce with Simple counts 1.4 times. Trees
-/// have corrections for sizes that are powers of two; in between, they are interpolated. On two nodes with NVLink, the
-/// bandwidth of trees is that of the links inside the nodes; PCIe is not a faster path than the network. Deviations
-/// from NCCL: there are always enough channels to fill the links; no CollNet or PAT; no limits per channel.
+/// have corrections for sizes that are powers of two; in between, they are interpolated. On two nodes with NVLink,
+/// trees get the bandwidth of the links inside the nodes, but at most twice that between the nodes. With PCIe they do
+/// not, because PCIe is not a faster path than the network. Deviations from NCCL: there are always enough channels to
+/// fill the links; no CollNet or PAT; no limits per channel.
 Seconds nccl_time(const Request& request, const Fabric& fabric);
 
 /// Returns the protocol for which nccl_time() is the smallest; Simple for algorithms that are not NCCL's.
 Protocol best_protocol(Request request, const Fabric& fabric);
 
-/// Whether NCCL has this algorithm on this fabric: rings and trees everywhere, NVLS where three or more GPUs of a node
-/// are joined by a switch that can add.
+/// Whether NCCL has this algorithm on this fabric: rings and trees on all fabrics, NVLS if three or more GPUs of a
+/// node are joined by a switch that can add.
 bool nccl_has(Algorithm algorithm, const Fabric& fabric);
 
 }  // namespace onebit::netmodel

@@ -109,9 +109,9 @@ void check_flows(Index count, std::string_view model);
 /// Returns the number of ranks that exchange with each other.
 Index members(const Fabric& fabric, Scope scope);
 
-/// Plans a request. Sums are not part of a plan: the effective rates of links are those that collectives reach, adding
-/// included. Throws ConfigError for a negative payload, and for a pair of collective and algorithm that is not
-/// in algorithms() or does not support this scope.
+/// Plans a request. The time for adding is not part of a plan: it is included in the effective rates of links, which
+/// are those that collectives reach. Throws ConfigError for a negative payload, and for a pair of collective and
+/// algorithm that is not in algorithms() or does not support this scope.
 Plan plan(const Request& request, const Fabric& fabric);
 
 /// A row of algorithms(), which lists the default of each collective first.

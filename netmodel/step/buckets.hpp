@@ -7,7 +7,7 @@
 
 namespace onebit::netmodel {
 
-/// A collective of a pass over all layers, with the payload of the whole model (price).
+/// A collective that a pass over all layers runs, with its payload for the whole model, as price() takes it.
 struct Exchanged {
   Collective collective = Collective::all_reduce;
   Bytes payload;

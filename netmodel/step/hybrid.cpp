@@ -42,7 +42,7 @@ class Tables {
 
   Priced forward() const {
     const double bytes = work_.boundary.forward;
-    // Sums of payloads are not payloads, so payloads are not reduced on the way.
+    // The sum of two payloads is not a payload, so a reduce-scatter cannot carry payloads.
     if (work_.split == TableSplit::row_wise) {
       return even(work_.boundary.compresses() ? Collective::all_to_all : Collective::reduce_scatter,
                   gpus_ * batch_ * pooled_ * bytes);
@@ -83,7 +83,8 @@ class Tables {
       return batch_ * (partial ? (gpus_ - 1) * pooled_ : pooled_ - share.values) * bytes;
     });
   }
-  /// The same for gradients that it encodes. Where they are gathered, all owners get the same payload.
+  /// The same for each number of the gradients that a GPU encodes. If they are gathered, all owners get the same
+  /// payload.
   Seconds encoding_back(double bytes) const {
     const bool gathers = work_.split == TableSplit::row_wise && !work_.boundary.masked;
     if (!gathers) return at_trainer(bytes);

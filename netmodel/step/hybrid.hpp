@@ -36,9 +36,9 @@ struct HybridEstimate {
   StepEstimate step;          ///< includes the tables: pooling counts as forward, sparse updates as updates
   std::vector<Stage> stages;  ///< without the cost of overlap (StepOptions::stretch), which makes the step longer
   Seconds model_parallel, data_parallel;  ///< time during which the GPU waits for these exchanges
-  Bytes pooled;                           ///< embeddings that all GPUs together send forward, own samples left out
-  Bytes most_pooled;                      ///< part of them that the busiest GPU sends
-  double imbalance = 1;                   ///< largest share of the tables relative to the mean
+  Bytes pooled;  ///< embeddings that all GPUs together send forward, except those that a GPU needs for its own samples
+  Bytes most_pooled;     ///< part of them that the busiest GPU sends
+  double imbalance = 1;  ///< largest share of the tables relative to the mean
 };
 
 /// Throws ConfigError if the tables cannot be split over the GPUs (shares_of), or if the step is sharded.

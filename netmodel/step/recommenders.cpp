@@ -12,7 +12,7 @@ double as_double(Index value) {
   return static_cast<double>(value);
 }
 
-/// Widths of the top layers, with what they read.
+/// Number of inputs of the top layers, followed by the widths of these layers.
 std::vector<Index> top_widths(const DlrmShape& shape) {
   std::vector<Index> widths = {shape.top_inputs()};
   widths.insert(widths.end(), shape.top.begin(), shape.top.end());
@@ -67,7 +67,7 @@ constexpr Seconds kFixed{7e-3};
 
 /// Times in mixed precision on every GPU, a third of them in the forward pass: the fixed part, products at kUtilisation
 /// of the peak rate, and activations at the rate of the memory. Between the two rows, times grow linearly. The page
-/// docs/recommenders-price.md compares with published steps.
+/// docs/recommenders-price.md compares them with published steps.
 std::vector<BatchTimes> times_of(const DlrmShape& shape) {
   constexpr double largest = 1e9;
   std::vector<BatchTimes> times;

@@ -49,7 +49,7 @@ struct StepOptions {
 struct StepTraffic {
   TrafficList exchanges;
   Index compressed = 0;  ///< number of elements of a worker's vector that a codec encodes; 0: a dense step
-  CodecPasses passes{};  ///< what the codec costs; read only where `compressed` is not 0
+  CodecPasses passes{};  ///< what the codec costs; read only if `compressed` is not 0
   /// Whether the float32 all-reduces of a dense step carry gradients. Gradients may be sent during the backward pass
   /// and take StepOptions::gradient_bytes per element. Everything else that workers average (weights, moments) is
   /// exchanged after the update, as float32.

@@ -34,7 +34,7 @@ struct Workload {
   Source source = Source::estimated;
   Index parameters = 0;
   std::vector<BatchTimes> batches;        ///< times by GPU and batch; the last GPU's are scaled to GPUs without times
-  std::vector<UpdateTime> updates;        ///< times by GPU, used for all GPUs of its generation; others: from bytes
+  std::vector<UpdateTime> updates;        ///< times by GPU, used for its whole generation; for others, from bytes
   std::vector<TensorShape> tensors = {};  ///< the model's tensors, which add up to `parameters`; empty: not known
   /// Inputs of all layers for one sample in 2 bytes per element, which a step keeps even if it recomputes everything
   /// else; 0: not known.
@@ -58,8 +58,7 @@ const Workload& find_workload(std::string_view name);
 /// interpolated linearly; above the largest they grow in proportion to the batch; below the smallest they stay the
 /// same. A GPU that was not measured takes the passes of one that was, scaled by Gpu::speed. The update of a GPU of
 /// another generation is estimated from bytes, because a measured one depends more on the software of that time than on
-/// the GPU. Throws
-/// ConfigError for a batch or an accumulation below 1.
+/// the GPU. Throws ConfigError for a batch or an accumulation below 1.
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation);
 
 /// Returns the time that element-wise kernels need to touch `bytes_each` bytes for each parameter.

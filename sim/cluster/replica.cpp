@@ -18,7 +18,7 @@ bool all_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
-/// Finds the first numbers of a state that are not finite, and the largest of those that are.
+/// Finds the first item of a state with a number that is not finite, and the item with the largest absolute value.
 class StateCheck final : public device::StateVisitor {
  public:
   explicit StateCheck(const device::Shard& shard) : StateVisitor(shard) {}

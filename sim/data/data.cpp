@@ -54,7 +54,7 @@ DataSource::~DataSource() = default;
 DataSource::DataSource(DataFacts facts, std::uint32_t seed, WorkerSplit split)
     : facts_(std::move(facts)), seed_(seed), split_(std::move(split)) {}
 
-/// The examples of another source.
+/// A source with the examples of another one, but its own seed.
 class DataSource::Reseeded final : public DataSource {
  public:
   Reseeded(std::shared_ptr<const DataSource> source, std::uint32_t seed)

@@ -180,7 +180,8 @@ struct DataConfig {
   std::string vocabulary = {};      ///< text: file of word pieces; if empty, tokens are bytes
   bool lowercase = false;           ///< text with word pieces: whether to convert letters to lower case first
   Index token_bytes = 0;            ///< tokens: bytes of a token (1, 2 or 4), if files have no header
-  Index features = 0;               ///< synthetic, clicks*: number of features, 0: 32 or 13; libsvm: minimum number
+  Index features = 0;               ///< synthetic, clicks*: number of features; 0: 32 (synthetic) or 13 (clicks*);
+                                    ///< libsvm: minimum number
   ImageShape image = {};            ///< synthetic: shape of an example, if it is an image; replaces `features`
   Index classes = 10;               ///< synthetic: number of classes
   Index examples = kUsualExamples;  ///< synthetic, clicks*: number of examples; criteo: limit for training, 0: all
@@ -189,7 +190,7 @@ struct DataConfig {
   Index max_rows = 20000;  ///< clicks*: limit of a table's rows, if `rows` is kaggle; criteo: rows of every table
   double zipf = 1.05;      ///< clicks: exponent of the law of ids
   double drift = 0.0;      ///< clicks: share of the ranks that get other ids on each day
-  Index bag = 0;           ///< clicks*: draws of ids for a bag, 0: 1 or 10; clicks-random: maximum number
+  Index bag = 0;           ///< draws of ids for a bag (clicks-random: their maximum); 0: 1 (clicks-random: 10)
   bool fixed_bag = false;  ///< clicks-random: whether every bag has `bag` draws
 
   friend bool operator==(const DataConfig&, const DataConfig&) = default;

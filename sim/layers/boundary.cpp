@@ -298,7 +298,7 @@ void Boundary::visit_state(device::StateVisitor& visitor) {
   }
 }
 
-/// Records what crossed in one direction, as an all-to-all from the view of the average worker.
+/// Records what crossed in one direction, as an all-to-all from the point of view of the average worker.
 void Boundary::append(const Way& way, double bytes, netmodel::TrafficList& traffic) const {
   const Index group = columns_.receivers_send ? workers_ : 2;
   if (group == 1) return;

@@ -68,7 +68,7 @@ class Layer {
   /// Visits the state that passes leave to later steps, such as running statistics.
   virtual void visit_state(device::StateVisitor&) {}
 
-  /// Does what a layer does once per step, after all its passes and the optimizer's update. Collective.
+  /// Does the work that the layer has once per step, after all its passes and the optimizer's update. Collective.
   virtual void end_step(const StepEnd&) {}
 
   /// Returns the number of floating-point operations of the matrix products of both passes for one example. reads_data:

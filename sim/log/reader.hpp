@@ -55,7 +55,7 @@ class LogReader {
   Index committed_rows(std::string_view group = "steps") const;
 
   /// Reads a numeric column such as "steps/loss": one value per committed row or, in list columns of /workers and
-  /// /tensors, all values of one row after another. Also reads columns that this program does not know. Throws
+  /// /tensors, all values of each row, row by row. Also reads columns that this program does not know. Throws
   /// ConfigError if there is no such column, IoError on damage.
   std::vector<double> column(const std::string& name) const;
 

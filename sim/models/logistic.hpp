@@ -28,9 +28,9 @@ class Logistic final : public Model {
 
   /// Returns L = lambda_max(X^T X) / (4 n) plus the penalty's greatest curvature (lambda; nonconvex: 2 lambda), where n
   /// is the number of training examples. This is the curvature at w = 0, where it is greatest. lambda_max is computed
-  /// in double by power iteration: a Rayleigh quotient approaches it from below. It stops when the relative change is
-  /// at most 1e-9, or after 200 rounds. mu is the smallest curvature of the penalty: lambda, 0 for none, -lambda / 2
-  /// for nonconvex. The other constants are not known.
+  /// in double by power iteration: a Rayleigh quotient approaches it from below. The iteration stops when the relative
+  /// change is at most 1e-9, or after 200 rounds. mu is the smallest curvature of the penalty: lambda, 0 for none,
+  /// -lambda / 2 for nonconvex. The other constants are not known.
   std::optional<Constants> constants(const DataSource& data) const override;
 
  private:

@@ -1,5 +1,5 @@
 // Residual networks of basic blocks (He et al. 2015): two 3x3 convolutions, each followed by a normalisation, and a
-// shortcut around them. If a stage begins with a stride, the shortcut of that block is a 1x1 convolution with a
+// shortcut around them. If a stage begins with a stride, the shortcut of its first block is a 1x1 convolution with a
 // normalisation (option B). Every network begins with a 3x3 convolution of stride 1, and ends with global average
 // pooling and a dense layer.
 //

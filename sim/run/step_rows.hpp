@@ -16,7 +16,7 @@ struct RowsDue {
 /// probed: whether the step is probed. steps: number of steps of the run.
 RowsDue rows_due(const LogConfig& config, Index step, bool probed, Index steps);
 
-/// Rows of /steps and /workers; none where they are not due.
+/// Rows of /steps and /workers; each is empty if it is not due.
 struct StepRows {
   std::optional<StepRow> step;  ///< without its times
   std::optional<WorkerRow> workers;

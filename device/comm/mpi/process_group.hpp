@@ -45,9 +45,9 @@ class MpiProcessGroup final : public ProcessGroup {
 
   const OnebitMpi& mpi() const { return mpi_; }
 
-  /// Shows this rank's note and returns the notes of all ranks. If a rank has failed, or the ranks are about to do
-  /// different things, throws. The innermost run() call that all ranks share catches the exception and rethrows it as
-  /// the reported error.
+  /// Shows this rank's note and returns the notes of all ranks. Throws if a rank has failed, or if the ranks are about
+  /// to do different things. The innermost run() call that all ranks share catches the exception and rethrows it as the
+  /// reported error.
   std::vector<Note> synchronise(const Note& own);
 
   /// Returns the numbers of all ranks, in rank order.

@@ -6,8 +6,9 @@ namespace onebit::netmodel {
 
 /// SimGrid's flow-level simulation, a check on LinkLoad. Each rank is an actor that waits only for its own flows. Slow
 /// (milliseconds for 64 GPUs, seconds for 1,024). Sizes are rounded to whole bytes. It needs the plugin
-/// libonebit_simgrid.so, which is built where SimGrid is installed. The plugin is expected next to the program, in
-/// ../lib/onebit, or at the path in the environment variable ONEBIT_SIMGRID. Throws ConfigError if it is not found.
+/// libonebit_simgrid.so, which is built if SimGrid is installed. The plugin is searched for next to the program and in
+/// ../lib/onebit, or only at the path in the environment variable ONEBIT_SIMGRID if that is set. Throws ConfigError if
+/// it is not found.
 class SimGrid : public CostModel {
  public:
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;
