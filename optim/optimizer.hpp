@@ -146,7 +146,7 @@ struct StepCount {
   Index steps = 0;
 };
 
-/// An optimizer's own schedule, by which steps of one run exchange different things.
+/// An optimizer's own schedule, which makes different steps of a run exchange different things.
 struct StepSchedule {
   /// Counts the kinds of steps of a run of `steps` steps, in the order of their first steps. Takes time in proportion
   /// to the steps. Throws ConfigError for a hyper-parameter out of range.

@@ -133,7 +133,7 @@ def direct_block(data, start):
 
 
 def structures(data):
-    """All structures of a file. Object headers of the oldest version have no signature; all bytes count for them."""
+    """All structures of a file. In old files, object headers have no signature, so the whole file counts as well."""
     found = []
     begin = data.find(b"\x89HDF\r\n\x1a\n")
     if data[begin + 8] >= 2:
@@ -181,7 +181,8 @@ def damage(data, parts, chance):
 
 
 def sealed(data):
-    """A checkpoint with the length and the checksum of its bytes; that of its values is left out, as in early ones."""
+    """A checkpoint with the length and the checksum of its bytes; the checksum of its values is left out, as in early
+    checkpoints."""
     rest = data[512:]
     return f"onebit-checkpoint 1\nbytes {len(rest)}\ncrc32 {zlib.crc32(rest):08x}\n".encode().ljust(512, b"\0") + rest
 

@@ -6,9 +6,9 @@
 #                                      current folder
 #   scripts/gpu-check.sh limits        prints the parts of "run" in their order, with their limits in seconds
 # "bundle" reads the variables CUDACXX (nvcc; the GPU machine's driver must support its major version),
-# CMAKE_CUDA_ARCHITECTURES (90-real), ONEBIT_SHARED (../shared) and ONEBIT_CUDA; with ONEBIT_CUDA=EMULATED, "run" needs no GPU
-# and tests itself. Exit status of "run": 0 if all is well, 1 if a part failed or was cut (the others still ran), 2 if
-# there is no GPU.
+# CMAKE_CUDA_ARCHITECTURES (90-real), ONEBIT_SHARED (../shared) and ONEBIT_CUDA. With ONEBIT_CUDA=EMULATED, "run" needs
+# no GPU: this tests the script itself. Exit status of "run": 0 if all is well, 1 if a part failed or was cut (the
+# others still ran), 2 if there is no GPU.
 set -euo pipefail
 out=$(realpath -m -- "${OUT:-.}")
 given=${2:+$(realpath -m -- "$2")}
@@ -27,7 +27,7 @@ parts=(gpu:5 libraries:5 devices:15 test_device:40 memcheck:60 synccheck:40 init
   test_compress:40 test_optim:25 test_sim:60 kernels:15 kernels-int8:8 kernels-qsgd:8 kernels-top-k:8
   same-runs:8 same-graphs-mlp:8 same-graphs-bert-nano:10 step-mlp-64:8 step-mlp-256:8 step-mlp-4096:12
   step-mlp-64-no-graphs:8 step-bert-nano-64:8 step-bert-base-8:25 scaling:12)
-# Parts that run only if their whole limit is left in the end.
+# Parts that run after the others, each only if as much time as its limit is left.
 extras=(same-graphs-resnet20:15 step-mlp-64-two-devices:10 step-bert-nano-64-no-graphs:10 step-resnet20-16:15
   step-bert-base-128:60 step-bert-large-32:60 peers:120)
 

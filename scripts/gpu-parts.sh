@@ -11,8 +11,8 @@ print(*(lib for package in nvidia.__path__ for lib in sorted(pathlib.Path(packag
     2>/dev/null || true
 }
 
-# Sets on_gpu, the beginning of a command line: not for python3, whose packages have their own libraries. A test that
-# finds no GPU must fail.
+# Sets on_gpu, the beginning of the command lines of the bundle's programs, whose tests must fail if they find no GPU.
+# It is not for python3, whose packages have their own libraries.
 set_environment() {
   library_path=$PWD/lib:$(cuda_folders | paste -s -d :)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   on_gpu=(env "LD_LIBRARY_PATH=$library_path" "ONEBIT_SHARED=$PWD/shared" "ONEBIT_SOURCE_DIR=$PWD" ONEBIT_REQUIRE=cuda

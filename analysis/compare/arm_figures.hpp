@@ -16,7 +16,7 @@ namespace onebit::analysis {
 enum class Axis { steps, samples, bytes, seconds };
 
 /// Evaluated loss of an arm, averaged over its finished runs (or, if none finished, over all that have evaluations) at
-/// the steps that all of them evaluated; loss.count is their number.
+/// the steps that all of these evaluated. Point::loss.count is the number of these runs.
 struct LossCurve {
   struct Point {
     double x;  ///< mean over the runs: seeds may freeze at different steps and so send different numbers of bytes
@@ -57,8 +57,8 @@ struct RunTimes {
   std::vector<netmodel::StepEstimate> steps;  ///< parts of the mean step: Timeline::mean
 };
 
-/// Cost of reaching the target, over the runs that finished or diverged; an interval is NaN where one of them did not
-/// reach it. See reached_at.
+/// Cost of reaching the target, over the runs that finished or diverged; the intervals are NaN if one of these runs did
+/// not reach it. See reached_at.
 struct TargetCost {
   Index runs = 0, reached = 0;
   Interval steps, samples, bytes;
@@ -70,7 +70,7 @@ struct ArmFigures {
   std::string name;
   Rates rates;
   Index runs = 0, finished = 0, diverged = 0, failed = 0, unfinished = 0;
-  bool above_start = false;                       ///< whether start_and_end() rose
+  bool above_start = false;                       ///< start_and_end().rose()
   std::vector<std::string> unfinished_runs;       ///< one line per run that did not finish: see unfinished_lines
   Interval final_loss, best_loss, accuracy, auc;  ///< evaluated losses, accuracy and AUC
   Interval boundary_bytes;                        ///< part of `bytes` that crossed a boundary; NaN: no boundary
@@ -87,10 +87,10 @@ struct ArmFigures {
 /// Returns the times of an arm's first run that finished, or of its first run.
 const RunTimes& example_times(const ArmFigures& arm);
 
-/// The figures of several arms, whose runs share one compute time where they compute the same gradients.
+/// The figures of several arms. Runs that compute the same gradients share one compute time.
 struct PricedArms {
   std::vector<ArmFigures> arms;           ///< in the order given
-  std::vector<ComputingGroup> computing;  ///< the compute times used, unless the rules give the passes' times
+  std::vector<ComputingGroup> computing;  ///< compute times used; none if the rules give a workload or both passes
 };
 
 /// Computes the figures of arms and their times on clusters with distinct names; `target` is the loss to reach, or NaN.

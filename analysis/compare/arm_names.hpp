@@ -11,11 +11,11 @@ namespace onebit::analysis {
 /// The option with the name that a user gave the arm of a run.
 inline constexpr const char* kLabel = "label";
 
-/// Returns a name for each of several distinct configurations (option to value), made from as few of the differing
-/// options as distinguish all of them; kLabel comes first, then the optimizer and its learning rate. Label and
-/// optimizer appear by their values alone, other options by the last part of their name where that is unambiguous:
-/// "onebit-adam, lr 0.001"; "lr" is always optimizer.lr. An option that a configuration lacks is "unset". Where nothing
-/// differs, there is one configuration, named after its optimizer, or "run".
+/// Returns a name for each of several distinct configurations (option to value), made from the differing options, but
+/// only from as many as distinguish all configurations; kLabel comes first, then the optimizer and its learning rate.
+/// Label and optimizer appear by their values alone, other options by the last part of their name if that is
+/// unambiguous: "onebit-adam, lr 0.001"; "lr" is always optimizer.lr. An option that a configuration lacks is "unset".
+/// A single configuration is named after its optimizer, or "run" if it has none.
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
 /// Returns the optimizer of a configuration and every other option, except the label, whose value differs from that of

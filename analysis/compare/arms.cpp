@@ -22,7 +22,7 @@ constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log
                                           "probe.every", "probe.curvature", "probe.moved",       "eval.every",
                                           "data.path",   "data.test"};
 
-/// Returns the *.h5 files directly in a folder whose format `is_wanted`, by name; the format is empty where it is
+/// Returns the *.h5 files directly in a folder whose format `is_wanted`, by name; the format is empty if it is
 /// unknown.
 template <class IsWanted>
 std::vector<std::string> files_in(const std::string& folder, const IsWanted& is_wanted) {
@@ -65,7 +65,7 @@ void take(Run run, std::map<std::pair<OptionValues, std::uint32_t>, std::size_t>
   set.left_out.push_back(twin_line(run.summary.path, there.summary.path));
 }
 
-/// Returns the name that `compare` gave the arm: the file's stem without the seed. None where the file is named
+/// Returns the name that `compare` gave the arm: the file's stem without the seed. None if the file is named
 /// differently.
 std::optional<std::string> name_in_path(const Run& run) {
   const std::string stem = fs::path(run.summary.path).stem().string();
@@ -75,7 +75,7 @@ std::optional<std::string> name_in_path(const Run& run) {
   return stem.substr(0, dash);
 }
 
-/// Returns the names of all arms, taken from their files; empty where an arm has no name, or two arms have the same.
+/// Returns the names of all arms, taken from their files; empty if an arm has no name, or two arms have the same.
 std::vector<std::string> names_in_paths(const std::vector<Arm>& arms) {
   std::vector<std::string> names;
   for (const Arm& arm : arms) {

@@ -84,7 +84,7 @@ StartAndEnd start_and_end(const Arm& arm);
 /// Returns what arm_names names arms by: the options of each, and the labels if every arm has one.
 std::vector<OptionValues> naming_options(std::span<const OptionValues> arms, std::span<const std::string> labels);
 
-/// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, where that gives distinct names, and then
+/// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, if that gives distinct names, and then
 /// stay in order of appearance; otherwise they are named by their labels and the options in which they differ
 /// (naming_options) and sorted by them. An option that one log has and another lacks, because an older program
 /// wrote it, makes two arms. Throws ConfigError for two runs of one arm and seed.

@@ -7,7 +7,7 @@
 
 namespace onebit::analysis {
 
-/// Throws ConfigError naming what differs, with both values and both files, where two runs have different
+/// Throws ConfigError naming what differs, with both values and both files, if two runs have different
 /// - data: their hash, or an option data.* that decides results; the location of files does not count,
 /// - models: the tensors, or an option model.* that decides results,
 /// - evaluations: eval.split or eval.examples.

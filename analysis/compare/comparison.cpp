@@ -25,7 +25,7 @@ std::vector<Rates> rates_of(const std::vector<RateGrid>& grids, std::size_t arms
   return rates;
 }
 
-/// Returns the common target of the arms at the best rates; of all arms where no rate is best.
+/// Returns the common target of the arms at the best rates; of all arms if no rate is best.
 double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& grids) {
   std::vector<const Arm*> best, all;
   for (const RateGrid& grid : grids) {
@@ -90,7 +90,7 @@ void add_verdicts(std::span<const Arm> arms, const References& references, const
   comparison.other_rates = judge_all(arms, rates, others, margin);
 }
 
-/// Returns the rule of a family, and what its p can tell where there are few seeds.
+/// Returns the rule of a family and, if there are few seeds, how small p can be.
 std::string rule_of(const std::vector<Verdict>& verdicts) {
   constexpr Index enough = 6;  // least_p of six pairs is below 0.05
   Index most = 0;

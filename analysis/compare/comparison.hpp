@@ -30,7 +30,7 @@ struct Comparison {
   double target = std::numeric_limits<double>::quiet_NaN();
   bool target_is_given = false;  ///< whether the target was requested
   std::vector<ArmFigures> arms;  ///< figures of the arms, in the given order
-  /// The compute times used, where the rules give neither a workload nor both passes.
+  /// The compute times used; none if the rules give a workload or both passes.
   std::vector<ComputingGroup> computing;
   std::vector<RateGrid> grids;
   /// Verdicts on every grid at its best rate, against its reference (references_of). The seeds that judge the best
@@ -39,7 +39,7 @@ struct Comparison {
   /// Verdicts on all other arms: at a rate that is not the best of their grid, or in the grid of their reference.
   std::vector<Verdict> other_rates;
   std::vector<netmodel::Cluster> clusters;  ///< the clusters of ArmFigures::seconds
-  double gradient_bytes = 0;                ///< bytes per element at which dense gradients are priced there
+  double gradient_bytes = 0;                ///< bytes per element at which dense gradients are priced
   std::vector<std::string> notes;           ///< meanings of labels, notes of References
 };
 

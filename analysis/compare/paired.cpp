@@ -41,7 +41,7 @@ double drawn_sum(std::span<const double> differences, Index draw) {
   return sum;
 }
 
-/// Returns the sum of the differences where bit i of `flips` is the sign of difference i.
+/// Returns the sum of the differences, in which those whose bit in `flips` is 1 have the opposite sign.
 double flipped_sum(std::span<const double> differences, std::size_t flips) {
   double sum = 0;
   for (std::size_t i = 0; i < differences.size(); ++i) {

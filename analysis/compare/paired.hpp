@@ -20,15 +20,15 @@ struct Interval {
 /// Returns an interval of the mean that covers with probability `level`, in (0, 1). NaN values make it NaN.
 Interval mean_interval(std::span<const double> values, double level = 0.95);
 
-/// Returns the interval of the mean relative difference (b - a) / |a| of paired values, where equal values differ by 0.
-/// The spans have equal length.
+/// Returns the interval of the mean relative difference (b - a) / |a| of paired values. Equal values differ by 0, even
+/// if a is 0. The spans have equal length.
 Interval paired_relative_difference(std::span<const double> a, std::span<const double> b);
 
 /// Returns the two-sided p of the paired sign-flip permutation test: the share of all sign assignments to the
 /// differences whose mean is at least as far from 0 as the observed mean. It is exact, by enumeration, for up to 16
 /// differences; for more it uses 65,536 assignments drawn by Philox with a fixed key (the observed one included). It
 /// assumes no distribution, but is at least 2 / 2^n for n differences that are not all 0. For five pairs this is 1/16,
-/// so that p cannot fall below 0.05. Returns 1 where all differences are 0; NaN for none, or where one is not finite.
+/// so that p cannot fall below 0.05. Returns 1 if all differences are 0; NaN for none, or if one is not finite.
 double sign_flip_p(std::span<const double> differences);
 
 /// Returns the smallest sign_flip_p that `pairs` differences can have, unless all of them are 0.
@@ -55,7 +55,7 @@ inline constexpr Index most_seeds = 1'000'000;
 /// the smallest n >= 2 with (t(1 - (1 - level)/2) + t(power)) deviation / sqrt(n) <= difference, t being quantiles of
 /// Student's t with n - 1 degrees of freedom. A true difference of that size then yields an interval of `level` that
 /// excludes 0 in a share `power` of such experiments. Level and power are in (0, 1), difference is above 0. Returns 0
-/// where the deviation is NaN.
+/// if the deviation is NaN.
 Index seeds_needed(double deviation, double difference, double level, double power);
 
 }  // namespace onebit::analysis

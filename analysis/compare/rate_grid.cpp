@@ -29,7 +29,7 @@ std::string common_label(const RateGrid& grid, std::span<const Arm> arms) {
   return std::ranges::all_of(grid.arms, [&](std::size_t arm) { return arms[arm].label == label; }) ? label : "";
 }
 
-/// Returns the mean final loss; infinite where a run diverged or none finished.
+/// Returns the mean final loss; infinite if a run diverged or none finished.
 double mean_loss(const Arm& arm) {
   double sum = 0, count = 0;
   for (const Run& run : arm.runs) {
@@ -62,7 +62,7 @@ void warn_of_edge(const RateGrid& grid, std::vector<std::string>& warnings) {
                      which + " that was tried; a better one may be beyond it");
 }
 
-/// Returns the largest factor by which the nearest rates differ from the best one; 1 where there are none.
+/// Returns the largest factor by which the nearest rates differ from the best one; 1 if there are none.
 double gap_at_best(const RateGrid& grid) {
   if (!grid.best || std::isnan(grid.rates.back())) return 1;
   const std::size_t best = *grid.best;

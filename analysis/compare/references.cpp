@@ -30,7 +30,7 @@ Index distance(const OptionValues& a, const OptionValues& b) {
   return missing(a, b, true) + missing(b, a, false);
 }
 
-/// Returns the arm at the best rate of the nearest grid of an arm's parent; none where the parent is missing.
+/// Returns the arm at the best rate of the nearest grid of an arm's parent; none if the parent is missing.
 std::optional<std::size_t> parent_arm(std::span<const Arm> arms, std::span<const RateGrid> grids, const Arm& arm) {
   const std::string_view parent = optim::parent_of(optimizer_of(arm));
   std::optional<std::size_t> best;

@@ -18,7 +18,7 @@ struct References {
   std::vector<std::string> notes;  ///< missing parents; a baseline that is not at its best rate
 };
 
-/// Returns the arm at a grid's best rate; the grid's first arm where no rate is best.
+/// Returns the arm at a grid's best rate; the grid's first arm if no rate is best.
 std::size_t best_arm(const RateGrid& grid);
 
 /// Returns the grid that contains an arm.

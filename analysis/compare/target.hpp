@@ -14,7 +14,7 @@ namespace onebit::analysis {
 double reached_at(std::span<const double> x, std::span<const double> loss, double target);
 
 /// Returns the lowest loss that every finished run of these arms reached: the best evaluated loss of the worst of them.
-/// NaN where none finished.
+/// NaN if none finished.
 double common_target(std::span<const Arm* const> arms);
 
 }  // namespace onebit::analysis

@@ -87,7 +87,7 @@ std::string scarcity(const Verdict& verdict) {
   return shift_text(verdict.difference) + " with " + seeds_text(verdict.seeds) + ", the only pair" + needed;
 }
 
-/// Names the seeds that diverged; empty where none did.
+/// Names the seeds that diverged; empty if none did.
 std::string divergence_of(const Arm& arm) {
   const std::vector<std::uint32_t> seeds = seeds_with(arm, Outcome::diverged);
   if (seeds.empty()) return "";
@@ -150,7 +150,7 @@ std::string text_of(const Rates& rates) {
   return shortest(rates.rate) + " (of " + std::to_string(rates.tried.size()) + " tried)";
 }
 
-/// Returns the learning rates and how many were tried, without what the names of the arms already say; empty where they
+/// Returns the learning rates and how many were tried, without what the names of the arms already say; empty if they
 /// say it all.
 std::string rates_clause(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
   const Rates &here = verdict.arm_rates, &there = verdict.baseline_rates;
@@ -181,7 +181,7 @@ Index samples_seen(const Arm& arm) {
   return run == arm.runs.end() || run->evaluations.empty() ? -1 : run->evaluations.back().samples;
 }
 
-/// Returns by which share of its last value a run's evaluated loss fell over the last tenth of the steps; NaN where
+/// Returns by which share of its last value a run's evaluated loss fell over the last tenth of the steps; NaN if
 /// there are too few evaluations to tell.
 double late_fall(const Run& run) {
   constexpr std::size_t fewest = 5;
@@ -196,7 +196,7 @@ double late_fall(const Run& run) {
   return (before.loss + share * (after->loss - before.loss)) / rows.back().loss - 1;
 }
 
-/// Returns the falls of an arm's finished runs; empty where one cannot be told.
+/// Returns the falls of an arm's finished runs; empty if one of them is unknown.
 std::vector<double> late_falls(const Arm& arm) {
   std::vector<double> falls;
   for (const Run& run : arm.runs) {
@@ -206,8 +206,8 @@ std::vector<double> late_falls(const Arm& arm) {
   return falls;
 }
 
-/// Warns if the arm with the higher loss was still improving when the runs ended, with every seed faster than the other
-/// arm.
+/// Warns if the arm with the higher loss was still improving when the runs ended, each of its runs clearly faster than
+/// any run of the other arm.
 void warn_of_late_falls(const Arm& behind, const Arm& ahead, double margin, std::vector<std::string>& warnings) {
   const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
   if (falls.empty() || others.empty()) return;
@@ -250,7 +250,8 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const auto needed = [&](double difference) {
     return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), verdict_power);
   };
-  // With enough seeds to resolve half of the margin, the interval excludes 0 or lies within the margin, so n is less.
+  // There are too few seeds to resolve half of the margin: otherwise the interval would exclude 0 or lie within the
+  // margin.
   verdict.visible = criterion.margin;
   if (needed(verdict.visible) <= verdict.difference.pairs) verdict.visible /= 2;
   verdict.seeds_needed = needed(verdict.visible);

@@ -68,7 +68,7 @@ struct Verdict {
   std::vector<std::uint32_t> seeds;  ///< seeds that finished in both arms, ascending
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
   /// Difference of accuracies over these seeds, in shares (0.01: one point); its interval has level_of_each, but is not
-  /// one of the comparisons. NaN where runs have no accuracy.
+  /// one of the comparisons. NaN if runs have no accuracy.
   Interval accuracy = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
   bool equivalent = false;  ///< whether within_margin holds and the arms can be judged
   /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
@@ -104,11 +104,11 @@ std::string seeds_needed_text(Index seeds);
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
 std::string shift_text(const Difference& difference);
 
-/// Returns the interval of a difference: "-3.56% to 5.3%", "12.1 to 1641 times as high". Where it begins below -100%,
+/// Returns the interval of a difference: "-3.56% to 5.3%", "12.1 to 1641 times as high". If it begins below -100%,
 /// which no loss above 0 can reach: "up to 5.3%", "up to 1641 times as high".
 std::string range_text(const Difference& difference);
 
-/// Returns the p of the sign-flip test: "p = 0.25, the least possible" where so few seeds cannot give a smaller one.
+/// Returns the p of the sign-flip test: "p = 0.25, the least possible" if so few seeds cannot give a smaller one.
 std::string p_text(const Difference& difference);
 
 /// Formats a level as 95%, 98.3%, 99.995%: with as many digits as its distance from 100% needs.

@@ -63,7 +63,7 @@ std::string at_step(Index step) {
   return "step " + std::to_string(step);
 }
 
-/// Returns the probe with the largest residual of the error balance; none where all balances close.
+/// Returns the probe with the largest residual of the error balance; none if all balances close.
 std::optional<sim::ProbeRow> worst_balance(const Facts& facts) {
   std::optional<sim::ProbeRow> worst;
   for (const sim::ProbeRow& probe : facts.probes) {
@@ -134,7 +134,7 @@ void check_feedback(const Facts& facts, Found& found) {
     found.push_back(lost(Cause::server_errors_dropped, servers, "their norm is 0 although the codec is not exact"));
 }
 
-/// Returns the median of 1 - (relative error of the workers' codec)^2 after the freeze; NaN where none was measured.
+/// Returns the median of 1 - (relative error of the workers' codec)^2 after the freeze; NaN if none was measured.
 double delta_after(const Facts& facts) {
   std::vector<double> deltas;
   for (const sim::StepRow& row : facts.steps) {

@@ -126,7 +126,7 @@ class Judge {
     });
   }
 
-  /// Returns the trial of a candidate and a seed; null where the candidate was not reached, or not run.
+  /// Returns the trial of a candidate and a seed; null if the candidate was not reached, or not run.
   const FreezeTrial* trial_of(std::size_t candidate, std::uint32_t seed) const {
     const auto found = std::ranges::find_if(trials_, [&](const FreezeTrial& trial) {
       return trial.candidate == candidate && trial.seed == seed && trial.freeze_step > 0;

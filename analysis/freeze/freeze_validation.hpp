@@ -64,7 +64,7 @@ struct FreezeCost {
   /// Infinite: the run diverged or, with measure steps, missed the target. NaN: there is no such run, or the reference
   /// run diverged or did not reach the target.
   std::vector<double> by_seed;
-  Interval interval;  ///< interval of the mean; NaN where a value is not finite
+  Interval interval;  ///< interval of the mean; NaN if a value is not finite
   double p = 0;       ///< sign_flip_p, for this one comparison
   FreezeVerdict verdict = FreezeVerdict::unclear;
   Index more_seeds = 0;  ///< for unclear: about how many more seeds would settle it; 0: more seeds would not help

@@ -42,7 +42,7 @@ struct CompressionSeries {
   double loss_before = 0, loss_after = 0;
 };
 
-/// Returns the series; empty where the run was not frozen or measured no codec afterwards.
+/// Returns the series; empty if the run was not frozen or measured no codec afterwards.
 CompressionSeries view_compression(const sim::LogReader& log);
 
 }  // namespace onebit::analysis

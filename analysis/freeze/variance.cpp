@@ -39,7 +39,7 @@ class Weights {
     return bias_.weight(freeze_ + (step - freeze_) / refresh_);
   }
 
-  /// Returns the weight of the variance up to the freeze, and of its shadow afterwards. NaN where the log does not show
+  /// Returns the weight of the variance up to the freeze, and of its shadow afterwards. NaN if the log does not show
   /// how often the variance was updated.
   double at(Index step) const {
     if (by_tensor_ && step == freeze_) return 1;  // from here on it is stored without bias
@@ -64,7 +64,7 @@ class Weights {
   std::vector<Index> updates_;  // number of updates up to each step, for a variance that is not updated at every step
 };
 
-/// Returns, for every step, the stability ratio of a norm and its value `lag` steps earlier; NaN where either is not
+/// Returns, for every step, the stability ratio of a norm and its value `lag` steps earlier; NaN if either is not
 /// logged.
 std::vector<double> ratios(const std::vector<Index>& steps, const std::vector<double>& norms, Index lag) {
   std::vector<double> result(steps.size(), nan);
@@ -198,7 +198,7 @@ void add_tensors(const sim::LogReader& log, double threshold, const Weights& wei
 void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, const std::vector<sim::ProbeRow>& probes,
                VarianceView& view) {
   if (view.freeze_step == 0) return;
-  // Drift is measured against the variance at the freeze, even where it is refreshed later.
+  // Drift is measured against the variance at the freeze, even if it is refreshed later.
   const auto row = std::ranges::find_if(rows, [&](const sim::StepRow& each) { return each.step >= view.freeze_step; });
   if (row == rows.end()) return;
   const double frozen = row->variance_l1 / weights.at(view.freeze_step);

@@ -9,7 +9,7 @@
 namespace onebit::analysis {
 
 /// Stability ratio min(r, 1/r) at every logged step, where r is a norm of the variance over its value `lag` steps
-/// earlier. After the freeze it is the ratio of the shadow variance. NaN where one of the two norms is unknown.
+/// earlier. After the freeze it is the ratio of the shadow variance. NaN if one of the two norms is unknown.
 struct StabilitySeries {
   std::string norm;  ///< l1 or l2
   Index lag = 0;

@@ -36,7 +36,7 @@ netmodel::Traffic among_all(netmodel::Traffic exchange, const sim::LogReader& lo
     exchange.collective = netmodel::Collective::neighbour;
     exchange.group_size = workers;
     exchange.messages = messages_sent(exchange.collective, workers);
-    exchange.payload_bytes = ceil_div(exchange.payload_bytes, 4);  // of the payload of two workers, half is sent
+    exchange.payload_bytes = ceil_div(exchange.payload_bytes, 4);  // half of what each sends to its partner
     return exchange;
   }
   throw IoError("cannot read log: an exchange of " + std::to_string(exchange.group_size) + " workers in a run of " +

@@ -7,7 +7,7 @@
 
 namespace onebit::analysis {
 
-/// Name in place of a codec where a boundary compresses nothing.
+/// The name that HybridRules::codec has if the boundary compresses nothing.
 inline constexpr const char* kNoCodec = "fp32";
 
 struct HybridRules {

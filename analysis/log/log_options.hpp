@@ -10,10 +10,10 @@
 
 namespace onebit::analysis {
 
-/// Returns the value of an option; none where the program that wrote the log did not know it.
+/// Returns the value of an option; none if the program that wrote the log did not know it.
 std::optional<std::string> option_of(const sim::LogHeader& header, const std::string& option);
 
-/// Returns an option's value as a number; `fallback` where the log lacks the option. Throws ConfigError if the value
+/// Returns an option's value as a number; `fallback` if the log lacks the option. Throws ConfigError if the value
 /// is not a number, or the log lacks the option and there is no fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
 
@@ -30,7 +30,7 @@ bool is_compact(const sim::LogReader& log);
 netmodel::CodecPasses codec_passes(const sim::LogHeader& header);
 
 /// Whether each tensor freezes separately (optim/two_stage/tensor_freeze.hpp). The option freeze.scope has no effect
-/// where no rule freezes.
+/// if no rule freezes.
 bool freezes_by_tensor(const sim::LogHeader& header);
 
 }  // namespace onebit::analysis

@@ -7,7 +7,7 @@
 
 namespace onebit::analysis {
 
-/// Mean losses over windows of a tenth of the run, at least ten steps; NaN where no step of a window is logged.
+/// Mean losses over windows of a tenth of the run, at least ten steps; NaN if no step of a window is logged.
 struct LossChange {
   Index window = 0;   ///< length of a window in steps
   double before = 0;  ///< mean loss of the window that ends with the freeze

@@ -5,7 +5,7 @@
 namespace onebit::analysis {
 namespace {
 
-/// Largest number of kinds of steps in a period that are still counted by kind.
+/// Number of most recent kinds with which a step is compared; a step of any other kind counts as a new kind.
 constexpr std::size_t kKinds = 16;
 
 }  // namespace

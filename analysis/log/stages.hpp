@@ -9,8 +9,7 @@
 
 namespace onebit::analysis {
 
-/// The steps of one stage, counted by kind. For a planned stage whose steps differ (local steps, sparse rounds) these
-/// are the steps of one period.
+/// The steps of one stage, counted by kind. plan_stages() says which steps of a planned run these are.
 struct StageTraffic {
   struct StepKind {
     netmodel::StepTraffic traffic;

@@ -15,7 +15,7 @@ using netmodel::TrafficList;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Mean of the values that are not NaN; NaN if there are none. Exact where all values are equal.
+/// Mean of the values that are not NaN; NaN if there are none. Exact if all values are equal.
 struct Mean {
   double mean = nan;
   double count = 0;

@@ -15,7 +15,7 @@
 namespace onebit::analysis {
 
 /// Mean communication time per step on a cluster, for each stage, for all dense stages, for all compressed stages
-/// (StepRange::compressed) and for the run. Steps without an exchange count, too. NaN where there are no steps.
+/// (StepRange::compressed) and for the run. Steps without an exchange count, too. NaN if there are no steps.
 struct CommunicationTime {
   struct Stage {
     std::string name;  ///< name of its phase
@@ -41,7 +41,7 @@ struct Summary {
   Index steps = 0;                          ///< number of the last logged step
   Index freeze_step = 0;                    ///< step after which the variance was frozen; 0: never
   Index masked = 0;                         ///< number of masked coordinates at the last logged step
-  Index evaluated = 0;                      ///< step of the last evaluation, below `steps` where the run was stopped
+  Index evaluated = 0;                      ///< step of the last evaluation, below `steps` if the run was stopped
   /// Held-out loss of the last evaluation; NaN: none, or the run diverged.
   double final_loss = std::numeric_limits<double>::quiet_NaN();
   double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< lowest held-out loss
@@ -68,7 +68,7 @@ struct Summary {
   double worker_codec_error = std::numeric_limits<double>::quiet_NaN();  ///< ||x - C[x]|| / ||x||, mean over the run
   double server_codec_error = std::numeric_limits<double>::quiet_NaN();
   double worker_mean_distance =
-      std::numeric_limits<double>::quiet_NaN();  ///< ||x - C(mean)|| / ||x|| where payloads are summed
+      std::numeric_limits<double>::quiet_NaN();  ///< ||x - C(mean)|| / ||x|| if payloads are summed
   /// Bytes of dense fp16 all-reduces / bytes; NaN for a run with a boundary, which sends other things, too.
   double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();

@@ -15,7 +15,7 @@ namespace onebit::analysis {
 /// Rules by which steps become seconds, independent of the run and the cluster.
 struct PriceRules {
   std::optional<netmodel::Workload> workload = {};  ///< what a worker computes; none: the run's own measured times
-  /// Times of a step that replace the workload's; NaN where not given.
+  /// Times of a step that replace the workload's; NaN if not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
   /// Options of the step model. By default a dense gradient element has 4 bytes, as simulated runs send it, not the 2
   /// of StepOptions.
@@ -44,7 +44,7 @@ struct RunSize {
 bool has_size_of(const netmodel::Workload& workload, Index parameters);
 
 /// Throws ConfigError if the workload's number of parameters differs from the model's by more than a tenth, so that
-/// its compute times do not fit the exchanges, or where it has embedding tables, whose exchanges no log has. A workload
+/// its compute times do not fit the exchanges, or if it has embedding tables, whose exchanges no log has. A workload
 /// without parameters fits every model. `where` names the log or the arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
 

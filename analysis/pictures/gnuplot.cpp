@@ -59,7 +59,7 @@ class Memory {
   int descriptor_;
 };
 
-/// Starts gnuplot, without a shell. Returns 0 where there is none.
+/// Starts gnuplot, without a shell. Returns 0 if it cannot be started.
 pid_t start(const char* option, const Memory& in, const Memory& out) {
   std::string name = "gnuplot", word = option;
   char* arguments[] = {name.data(), word.data(), nullptr};

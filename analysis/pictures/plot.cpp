@@ -14,8 +14,8 @@
 namespace onebit::analysis {
 namespace {
 
-// Okabe and Ito's palette: distinguishable with colour blindness and in print.
 constexpr int kMarks[] = {7, 5, 9, 13};  // a circle, a square, a triangle, a diamond
+// Okabe and Ito's palette, whose colours can be told apart in print and by colour-blind readers.
 constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 
 const char* colour_of(const Plot& plot, std::size_t c) {
@@ -99,9 +99,9 @@ void write_range(const Plot& plot, std::ostringstream& script) {
   script << "set yrange [" << low << ":" << high << "]\n";
 }
 
-/// gnuplot would extend a logarithmic axis to powers of ten, and labels only these. Instead, the axis ends with the
-/// curves. Where these span less than two powers, 2 and 5 times a power are labelled too; where there would be fewer
-/// than two labels, the axis stays as gnuplot makes it.
+/// gnuplot would extend a logarithmic axis to powers of ten, and label only these. Instead, the axis ends with the
+/// curves. If they span less than a factor of 100, 2 and 5 times a power of ten are labelled too; if there would still
+/// be fewer than two labels, the axis stays as gnuplot makes it.
 void write_log_x(const Plot& plot, std::ostringstream& script) {
   script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -168,7 +168,7 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
   script << "\n";
 }
 
-/// Reduces a plot to what can be drawn: finite points (the line breaks at others), positive where the axis is
+/// Reduces a plot to what can be drawn: finite points (the line breaks at others), positive if the axis is
 /// logarithmic.
 Plot drawable(Plot plot) {
   for (Curve& curve : plot.curves) {
@@ -192,7 +192,7 @@ std::string picture_of(const Terminal& terminal, const std::string& script) {
   return gnuplot_picture("set terminal " + terminal.settings + "\n" + script);
 }
 
-/// Returns the gnuplot script of a plot; empty where there is nothing to draw.
+/// Returns the gnuplot script of a plot; empty if there is nothing to draw.
 std::string script_of(const Plot& request) {
   const Plot plot = drawable(request);
   if (std::none_of(plot.curves.begin(), plot.curves.end(), has_points)) return "";
@@ -221,7 +221,7 @@ bool has_values(const HeatMap& map) {
   });
 }
 
-/// Uses the ends and the middle of Cividis: distinguishable with colour blindness and in print.
+/// Uses the ends and the middle of Cividis, whose colours can be told apart in print and by colour-blind readers.
 std::string script_of(const HeatMap& map) {
   if (!has_values(map)) return "";
   std::ostringstream script;

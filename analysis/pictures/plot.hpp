@@ -16,7 +16,7 @@ struct Curve {
   bool sets_range = true;                  ///< whether its points are within the visible range; others may be cut off
   bool dots = false;                       ///< whether to draw dots, in the preceding curve's colour, instead of a line
   std::optional<std::size_t> colour = {};  ///< number of its colour; none: its number in the plot
-  bool marks = false;  ///< whether to mark the points of the line; where colours repeat, the marks differ
+  bool marks = false;  ///< whether to mark the points of the line; if colours repeat, the marks differ
 };
 
 struct Plot {
@@ -39,13 +39,13 @@ struct HeatMap {
   double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Writes <stem>.svg and <stem>.png and returns their paths. The result is empty where gnuplot is not installed or
+/// Writes <stem>.svg and <stem>.png and returns their paths. The result is empty if gnuplot is not installed or
 /// there is no point to draw. Throws IoError if gnuplot fails or a file cannot be written, and ConfigError if one
 /// of the names belongs to something other than a regular file.
 std::vector<std::string> draw(const Plot& plot, const std::string& stem);
 std::vector<std::string> draw(const HeatMap& map, const std::string& stem);
 
-/// Returns the picture as an <svg> element to embed in a page; its identifiers begin with `prefix`. Empty where `draw`
+/// Returns the picture as an <svg> element to embed in a page; its identifiers begin with `prefix`. Empty if `draw`
 /// would draw nothing.
 std::string inline_svg(const Plot& plot, const std::string& prefix);
 std::string inline_svg(const HeatMap& map, const std::string& prefix);

@@ -100,7 +100,7 @@ StageTraffic with_boundary(const Job& job) {
   return dense;
 }
 
-/// Throws where the steps of a workload with embedding tables cannot be priced.
+/// Throws if the steps of a workload with embedding tables cannot be priced.
 void check_tables(const Job& job) {
   if (job.accumulation > 1) {
     throw ConfigError("several micro-batches in a step with embedding tables are not priced",

@@ -54,7 +54,7 @@ bool has_boundary(const Job& job);
 /// boundary_of throws.
 std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense);
 
-/// Plans the exchanges of a job. Throws ConfigError where
+/// Plans the exchanges of a job. Throws ConfigError if
 /// - neither the plan nor the cluster gives a number of workers,
 /// - the workload has no parameters,
 /// - the workload has embedding tables, and these cannot be split over the workers or a step has several micro-batches,

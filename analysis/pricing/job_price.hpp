@@ -34,8 +34,8 @@ struct ClusterPrice {
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool faster_below = true;  ///< whether the last stage is faster below break_even; otherwise above it
   bool always_faster = false;
-  /// The stages of that step of the last stage that sends the most bytes, and of dense Adam's; absent without embedding
-  /// tables.
+  /// For the step of the last stage that sends the most bytes, and for dense Adam's step: the stages within the step.
+  /// Absent without embedding tables.
   std::optional<netmodel::HybridEstimate> hybrid{}, dense_hybrid{};
   std::set<std::string> extended{};  ///< warnings of extrapolated cost tables, with their ranges
 };
@@ -47,7 +47,7 @@ ClusterPrice price_steps(const Job& job, const netmodel::Cluster& cluster, const
 /// Prices a job on a cluster. Throws ConfigError if the workers do not fit the cluster.
 ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);
 
-/// Returns the speed-up of the last stage over dense Adam, from a sample of its steps where there are many kinds.
+/// Returns the speed-up of the last stage over dense Adam, from a sample of its steps if there are many kinds.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModel& model);
 
 /// Writes a GOAL schedule of that step of the last stage that sends the most bytes. Throws IoError, and ConfigError for
@@ -59,7 +59,7 @@ void write_schedule(const Job& job, const netmodel::Cluster& cluster, const netm
 netmodel::Cluster with_rate(netmodel::Cluster cluster, netmodel::BytesPerSecond effective);
 
 /// Returns the seconds from the start until the evaluated loss of a log first came down to `target`
-/// (reached_at); none where it never does.
+/// (reached_at); none if it never does.
 std::optional<double> seconds_to_target(double target, const Job& job, const ClusterPrice& price);
 
 }  // namespace onebit::analysis

@@ -34,7 +34,7 @@ std::optional<netmodel::BytesPerSecond> rate_if_shorter(const Job& job, const ne
 struct ScalingPoint {
   Index nodes = 1, workers = 1;
   Index batch = 1;             ///< samples of a GPU's micro-batch
-  double dense = 0, last = 0;  ///< both throughputs; NaN where the samples of a step cannot be divided evenly
+  double dense = 0, last = 0;  ///< both throughputs; NaN if the samples of a step cannot be divided evenly
 };
 
 struct ScalingPrice {

@@ -9,7 +9,7 @@
 
 namespace onebit::analysis {
 
-/// A value with its lowest and highest within the uncertainty of a cluster.
+/// A value, with the lowest and the highest one within the uncertainty of a cluster.
 struct Ranged {
   double value = 1, low = 1, high = 1;
 };

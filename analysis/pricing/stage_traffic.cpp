@@ -57,7 +57,7 @@ bool needs_shapes(const OptimizerConfig& config) {
   throw ConfigError(reason, where, "train a small run and price its log");
 }
 
-/// Throws where the traffic depends on the data or on unknown shapes, or cannot be planned for another reason.
+/// Throws if the traffic depends on the data or on unknown shapes, or cannot be planned for another reason.
 void check_plannable(const TrafficPlan& plan) {
   const OptimizerConfig& config = plan.optimizer;
   for (const compress::CodecConfig& codec : used_codecs(config)) {

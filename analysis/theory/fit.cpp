@@ -95,7 +95,7 @@ bool one_rate_a_setting(const std::vector<const Run*>& runs, Variable variable) 
   });
 }
 
-/// Groups runs that are fitted together: they differ in the variable and, where each of its settings has its own
+/// Groups runs that are fitted together: they differ in the variable and, if each of its settings has its own
 /// learning rate, in that.
 std::vector<Group> groups_of(std::span<const Run> runs, Variable variable) {
   std::vector<const Run*> all;

@@ -28,7 +28,7 @@ PowerFit fit_power(std::span<const double> x, std::span<const double> y);
 /// Independent variable of a fit: the number of steps T or of workers n, or the measured epsilon (TheoryConstants).
 enum class Variable { steps, workers, errors };
 
-/// One run: the value of the variable, and the mean of ||grad f(x)||^2 over its steps after the freeze (all steps where
+/// One run: the value of the variable, and the mean of ||grad f(x)||^2 over its steps after the freeze (all steps if
 /// nothing freezes), as measured by its probes.
 struct RatePoint {
   double x = 0;
@@ -41,7 +41,7 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable);
 
 /// Runs that differ only in the variable and the seed, and the power law through them. For Variable::errors they differ
 /// in options that cause errors: the codec, and the quadratic's noise and heterogeneity. Learning rates differ only
-/// where each setting of the variable has its own.
+/// if each setting of the variable has its own.
 struct RateFit {
   std::string name;                    ///< the optimizer; with several fits, also what distinguishes them
   std::string optimizer;               ///< name of the optimizer; empty: the log does not say
@@ -50,11 +50,11 @@ struct RateFit {
   PowerFit fit;
 };
 
-/// Fits the runs, in the order of their first runs. Where runs of one setting used several learning rates, each rate
+/// Fits the runs, in the order of their first runs. If runs of one setting used several learning rates, each rate
 /// has its own fit. The theory of 1-bit Adam (Corollary 1) has exponents of -1/2 in steps and in workers where noise
 /// dominates and the learning rate scales as sqrt(workers / steps), and of 2/3 in errors where errors dominate and the
 /// rate scales as errors^(-2/3). Throws what the reader, rate_point and fit_power throw, and ConfigError naming the fit
-/// where its runs have only one setting.
+/// if its runs have only one setting.
 std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable);
 
 }  // namespace onebit::analysis

@@ -9,7 +9,7 @@
 
 namespace onebit::analysis {
 
-/// A constant as measured over a run; NaN where the log lacks it. `known` is the model's exact value (docs/convex.md).
+/// A constant as measured over a run; NaN if the log lacks it. `known` is the model's exact value (docs/convex.md).
 struct Measured {
   double value = std::numeric_limits<double>::quiet_NaN();
   double least = std::numeric_limits<double>::quiet_NaN();
@@ -21,7 +21,7 @@ struct TheoryConstants {
   Measured path_smoothness;  ///< L along the path; value: the largest
   Measured smoothness;       ///< L by power iteration; value: the largest
   Measured noise;            ///< sigma of a worker's gradient over its batch; value: root of the mean square
-  Measured heterogeneity;    ///< zeta between workers; value: root of the mean square, 0 where the estimate is negative
+  Measured heterogeneity;    ///< zeta between workers; value: root of the mean square, 0 if the estimate is negative
   Measured worker_delta;     ///< 1 - (||y - C[y]|| / ||y||)^2 on the run's own vectors; value: the mean
   Measured server_delta;
   Measured worker_error;  ///< root mean square over workers of ||e_w||; value: the largest

@@ -49,8 +49,8 @@ inline bool sends_in_use_only(const device::Shard& shard, const Codec& codec) {
   return codec.variable_size() && shard.communicator->is_network();
 }
 
-/// Bytes in use of the bodies of a payload whose size varies: the largest of a rank's rows, by rank and segment.
-/// Collective.
+/// Returns, by rank and segment, the largest number of bytes that a segment's body takes up in any of the rank's rows,
+/// for a payload whose size varies. Collective.
 std::vector<Index> largest_sizes(const device::Shard& shard, const Payload& payload);
 
 /// Scales [first, first + count) of the given rows of a payload.

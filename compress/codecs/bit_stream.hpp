@@ -74,7 +74,7 @@ struct Constant {
   ONEBIT_HOST_DEVICE constexpr operator int() const { return value; }
 };
 
-/// Writes up to eight codes of at most 16 bits each; eight codes are whole bytes. Calls code(i) once for every i below
+/// Writes up to eight codes of at most 16 bits each; eight codes fill whole bytes. Calls code(i) once for every i below
 /// `count`.
 template <class Count, class Bits, class Code>
 ONEBIT_HOST_DEVICE inline void put_eight(std::uint8_t* out, Count count, Bits bits, const Code& code) {

@@ -39,7 +39,7 @@ struct LargestSize {
   template <class Lanes>
   ONEBIT_DEVICE float operator()(const float* y, Index n, const Lanes& lanes) const {
     const float most = lanes.largest(n, [y](Index i) { return std::fabs(y[i]); });
-    return most == 0.0f ? 0.0f : most;  // a denormal, which fabs keeps on a CPU and a GPU makes 0
+    return most == 0.0f ? 0.0f : most;  // for a denormal: fabs keeps it on a CPU, but a GPU makes it 0
   }
 };
 

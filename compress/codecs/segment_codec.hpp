@@ -22,7 +22,7 @@ namespace onebit::compress {
 ///   RecordedIndices indices                                    if it accepts recorded indices,
 ///   SentCount count                                            required with `indices`,
 ///   static constexpr bool kVariableSize = true, kMemory = true,
-///   double reads() const                                       passes that read y before the last one; otherwise 1,
+///   double reads() const                                       passes that read y before the last one; without it, 1,
 ///   CodecPasses passes() const                                 instead of reads(), if the codec costs something else.
 template <class Method>
 class SegmentCodec final : public Codec {

@@ -103,7 +103,7 @@ struct EncodedSquareKernel {
   }
 };
 
-/// Yields 1 for an element that was sent, whose C[y] is not 0.
+/// Yields 1 for an element that was sent (its C[y] is not 0), else 0.
 struct SentKernel {
   const Segment* segments;
   const float* decoded;

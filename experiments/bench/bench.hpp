@@ -78,7 +78,7 @@ struct StepBench {
   double flops = 0;          ///< floating-point operations of one step
   double bytes = 0;          ///< bytes that a step must move, tables included
   sim::TouchedRows touched;  ///< rows of tables in the last step; none if the model has no tables
-  double tables = 0;         ///< seconds of the part that updates them
+  double tables = 0;         ///< seconds of the part that updates the tables
   Limits limits;
   Index rounds = 0;
   /// Returns the mean seconds of logging per step.

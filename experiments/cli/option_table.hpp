@@ -24,7 +24,7 @@ const auto* find_option(const Options& options, const std::string& name) {
 /// Returns the options that the parser itself reads, in every command that accepts them.
 const std::vector<OwnOption>& parser_options();
 
-/// Returns whether a command accepts the option with this name, even where it has no effect.
+/// Returns whether a command accepts the option with this name, even if it has no effect.
 bool is_accepted(const std::string& name, const Command& command);
 
 /// Returns whether the command takes this option for prices. A name may also be an option of runs; the command then

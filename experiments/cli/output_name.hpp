@@ -14,7 +14,7 @@ inline std::string made_up_form(const std::string& stem, const std::string& suff
 
 /// Returns a name that nothing in the working folder has, such as "run-20260131-235959.h5": the stem, the local time
 /// and the suffix. existing: the option that needs an existing output, e.g. "--resume"; empty if there is none. Throws
-/// ConfigError if it is not empty, or if several processes would each generate a name.
+/// ConfigError if `existing` is not empty, or if several processes would each generate a name.
 std::string made_up_name(const std::string& stem, const std::string& suffix, const std::string& existing);
 
 /// Returns the options of a command with an output that made_up_name() names.

@@ -11,10 +11,10 @@
 
 namespace onebit::experiments {
 
-/// Environment variable that is set where stderr reaches a terminal through another program; see run_ranks().
+/// Environment variable that is set if stderr reaches a terminal through another program; see run_ranks().
 inline constexpr const char* kPassedOnVariable = "ONEBIT_STDERR_IS_PASSED_ON";
 
-/// A part of a progress line. Where the line is too narrow, the parts with the highest numbers are left out first.
+/// A part of a progress line. If the line is too narrow, the parts with the highest numbers are left out first.
 struct ProgressPart {
   std::string text;
   int leave_out = 0;

@@ -48,7 +48,7 @@ Json arm_json(const ArmFigures& arm) {
                                                    {"seconds", seconds_json(cost.seconds)}})}});
 }
 
-/// Returns the number of seeds needed; null: the verdict is resolved.
+/// Returns the number of seeds needed; null unless the verdict is not_resolved.
 Json needed_json(const analysis::Verdict& verdict) {
   return verdict.seeds_needed > 0 ? Json(verdict.seeds_needed) : Json(std::nan(""));
 }

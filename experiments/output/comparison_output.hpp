@@ -9,7 +9,7 @@
 
 namespace onebit::experiments {
 
-/// Returns the place of the arm with the lowest mean final loss among those all of whose runs finished; none if there
+/// Returns the place of the arm with the lowest mean final loss among the arms whose runs all finished; none if there
 /// is no such arm, or only one arm in all.
 std::optional<std::size_t> lowest_loss(const std::vector<analysis::ArmFigures>& arms);
 /// Whether an arm has an AUC, as arms of click models do.

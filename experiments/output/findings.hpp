@@ -15,7 +15,7 @@ namespace onebit::experiments {
 /// that differ only in numbers.
 struct SharedFinding {
   analysis::Cause cause = analysis::Cause::errors_lost;
-  std::string text;     ///< severity and text: "warning: the variance was frozen early, ..."; of the first run
+  std::string text;     ///< severity and text in the first run: "warning: the variance was frozen early, ..."
   std::string hint;     ///< what to do about it, with the numbers of the first run; may be empty
   bool varies = false;  ///< whether other runs have other numbers
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;  ///< seeds by index of the arm
@@ -28,7 +28,8 @@ std::vector<SharedFinding> findings_of(std::span<const analysis::Arm> arms);
 /// Returns "adam, lr 0.1, seeds 1, 2: problem: ...; lower optimizer.lr (out/adam-1.h5 and 1 more)".
 std::string line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms);
 
-/// Returns the line of the runs whose arms have one of these names, without hint and files; empty where there are none.
+/// Returns such a line for only the runs whose arms have one of these names, without hint and files; empty if there are
+/// none.
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding,
                     std::span<const analysis::Arm> arms);
 

@@ -8,7 +8,7 @@
 
 namespace onebit::experiments {
 
-/// Prints the answer. later: a command that tries later steps, printed where the chosen step costs too much.
+/// Prints the answer. later: a command that tries later steps, printed if the chosen step costs too much.
 void print_answer(const FreezeAnswer& answer, const std::string& later, std::ostream& out);
 Json to_json(const FreezeAnswer& answer);
 

@@ -17,11 +17,12 @@ std::string method_text(const std::string& optimizer, const netmodel::Workload& 
                         const analysis::HybridRules& rules);
 std::string method_text(const analysis::Job& job);
 
-/// Prints the stages of the last stage's step, which of them are on its critical path, and the shares of its exchanges
-/// and of dense Adam's. price.hybrid and price.dense_hybrid must be set.
+/// Prints the stages within a step of the optimizer's last stage, which of them are on its critical path, and which
+/// shares of this step and of dense Adam's are spent waiting for exchanges. price.hybrid and price.dense_hybrid must be
+/// set.
 void print_hybrid(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out);
 
-/// Returns the members that a price with tables has in addition.
+/// Returns the additional members of the price of a workload with embedding tables.
 Json hybrid_json(const netmodel::HybridEstimate& hybrid);
 std::string_view name(netmodel::TableSplit split);
 

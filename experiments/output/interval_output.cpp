@@ -8,7 +8,7 @@ namespace onebit::experiments {
 
 namespace {
 
-/// Returns a half width with two digits, or all digits before the point.
+/// Returns a half width with two significant digits, or more if it needs more before the decimal point.
 std::string half_text(double half) {
   const int whole = half >= 100 ? 1 + static_cast<int>(std::log10(half)) : 2;
   return number(half, whole > 6 ? 2 : whole);

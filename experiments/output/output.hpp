@@ -48,14 +48,14 @@ class Json {
   static Json array(const std::vector<Json>& items);
   static Json texts(const std::vector<std::string>& items);
   static Json boolean(bool value);
-  /// Returns a number with that many significant digits; null where it is not finite.
+  /// Returns a number with that many significant digits; null if it is not finite.
   static Json rounded(double value, int digits);
   /// Returns the object with one more member.
   Json with(const std::string& key, const Json& value) const;
   Json(const std::string& text);                       // NOLINT(google-explicit-constructor): values read like literals
   Json(const char* text) : Json(std::string(text)) {}  // NOLINT(google-explicit-constructor)
-  Json(double value);  // NOLINT(google-explicit-constructor): null where it is not finite
-  Json(long value);    // NOLINT(google-explicit-constructor)
+  Json(double value);                                  // NOLINT(google-explicit-constructor): null if it is not finite
+  Json(long value);                                    // NOLINT(google-explicit-constructor)
   const std::string& text() const { return text_; }
 
  private:

@@ -26,7 +26,7 @@ class Screen : public std::streambuf {
 /// Returns how many characters a line of a stream may have; 0: any number.
 Index columns_of(const std::ostream& out);
 
-/// Sets the colour of what follows, where the stream has colours.
+/// Sets the colour of what follows, if the stream has colours.
 std::ostream& operator<<(std::ostream& out, Tone tone);
 
 /// Returns the sequence that sets a colour on a terminal.

@@ -55,7 +55,7 @@ bool may_be_within_margin(const Verdict& verdict) {
   return std::abs(relative.mean) - relative.half_width < verdict.criterion.margin;
 }
 
-/// Returns by how much, where that may be within the margin: ", by 0.64% to 2.94%".
+/// Returns by how much the losses differ, if that may be within the margin: ", by 0.64% to 2.94%".
 std::string reservation(const Verdict& verdict) {
   const analysis::Interval& relative = verdict.difference.relative;
   if (!may_be_within_margin(verdict)) return "";
@@ -107,7 +107,7 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
   return arm + " cannot be compared with " + baseline + ", whose final loss is 0";
 }
 
-/// Returns the evidence in a sentence; empty where there is none.
+/// Returns the evidence in a sentence; empty if there is none.
 std::string evidence_text(const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
   const bool one_pair = verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() &&

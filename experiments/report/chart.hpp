@@ -10,7 +10,7 @@
 
 namespace onebit::experiments {
 
-/// Returns the names of the arms at the best rate of their grids; all arms where no grid has a best rate.
+/// Returns the names of the arms at the best rate of their grids; all arms if no grid has a best rate.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
 /// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.
@@ -27,8 +27,8 @@ std::string axis_label(const analysis::LossCurve& curve);
 /// seconds on each cluster. Long curves are thinned. shown: the arms that the chart shows at first.
 Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown);
 
-/// Returns the chart of such data, or of no data (empty). It is drawn by a script in the page; without scripts it stays
-/// hidden. Empty where this program was built without the chart's library.
+/// Returns the chart of data from chart_data, or of none (an empty text). It is drawn by a script in the page; without
+/// scripts it stays hidden. Empty if this program was built without the chart's library.
 std::string chart_html(const std::string& data);
 
 }  // namespace onebit::experiments

@@ -51,7 +51,8 @@ Part most_grown(const analysis::ArmFigures& arm, const analysis::ArmFigures& bas
   return *std::ranges::max_element(growth, {}, &Part::seconds);
 }
 
-/// Returns the shown arms that have a step, where there are clusters: not those whose runs all failed before the first.
+/// Returns the shown arms that have a step; an arm whose runs all failed before their first step has none.
+/// Precondition: there are clusters.
 std::vector<const analysis::ArmFigures*> shown_arms(const Report& report) {
   std::vector<const analysis::ArmFigures*> arms;
   for (const analysis::ArmFigures& arm : report.comparison.arms) {
@@ -60,7 +61,7 @@ std::vector<const analysis::ArmFigures*> shown_arms(const Report& report) {
   return arms;
 }
 
-/// Returns "4 nodes x 1 GPU (a100)"; without numbers where the arms have different numbers of workers.
+/// Returns "4 nodes x 1 GPU (a100)"; without numbers if the arms have different numbers of workers.
 std::string nodes_text(const Report& report, const netmodel::Cluster& cluster) {
   std::set<Index> workers;
   for (const analysis::Arm& arm : report.arms) {

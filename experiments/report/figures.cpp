@@ -117,7 +117,7 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
     const analysis::StabilitySeries& series = rule_series(views[a]);
     analysis::Curve curve{.label = arms[a] + ", lag " + std::to_string(series.lag), .x = {}, .y = {}};
     for (std::size_t i = 0; i < series.ratio.size(); ++i) {
-      // After the freeze only probe steps know it, which would not be joined across the steps between them.
+      // After the freeze the ratio is known only at probe steps; a gap at each step between them would break the line.
       if (views[a].freeze_step > 0 && views[a].steps[i] > views[a].freeze_step && std::isnan(series.ratio[i])) continue;
       curve.x.push_back(static_cast<double>(views[a].steps[i]));
       curve.y.push_back(series.ratio[i]);
@@ -172,7 +172,7 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, In
   for (const std::size_t tensor : tensors) {
     analysis::Curve curve{.label = sizes.tensors[tensor].name, .x = {}, .y = {}};
     for (std::size_t row = 0; row < sizes.steps.size(); ++row) {
-      if (sizes.steps[row] == 1 && sizes.steps.size() > 2) continue;  // the variance of one gradient sets the range
+      if (sizes.steps[row] == 1 && sizes.steps.size() > 2) continue;  // one gradient's variance would set the range
       curve.x.push_back(static_cast<double>(sizes.steps[row]));
       curve.y.push_back(sizes.tensors[tensor].longest[row]);
     }
@@ -207,7 +207,7 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
   add("errors", &analysis::BoundRow::errors);
   add("noise", &analysis::BoundRow::noise);
   add("momentum", &analysis::BoundRow::momentum);
-  add("right side", &analysis::BoundRow::right);  // the last one is on top, where one part is almost all of it
+  add("right side", &analysis::BoundRow::right);  // drawn last, hence on top of a part that almost equals it
   return figure;
 }
 

@@ -142,7 +142,7 @@ Table best_table(const Comparison& comparison) {
   return table;
 }
 
-/// Returns "Diverged: a (3 of 3 seeds).", or another such sentence on the arms that have a remark; empty where none
+/// Returns "Diverged: a (3 of 3 seeds).", or another such sentence on the arms that have a remark; empty if none
 /// has.
 template <class Remark>
 std::string named_arms(const Comparison& comparison, const std::string& what, const Remark& remark) {
@@ -180,7 +180,7 @@ std::vector<std::string> cautions_of(const Report& report) {
   return lines;
 }
 
-/// Returns "on at most 512 held-out examples, the same for every seed, "; empty where the models need no data or runs
+/// Returns "on at most 512 held-out examples, the same for every seed, "; empty if the models need no data or runs
 /// evaluate different splits.
 std::string evaluated_text(const Report& report) {
   const std::string split = option_values(report, "eval.split"), most = option_values(report, "eval.examples");
@@ -209,7 +209,7 @@ bool has_workload(const Report& report) {
   });
 }
 
-/// Says whose computing time the estimates take.
+/// Says which computing time the estimates include.
 std::string computing_text(const Report& report) {
   if (report.comparison.computing.empty()) return "plus the computing time that was given.";
   return std::string("plus the computing time measured in this simulation. ") +
@@ -219,7 +219,7 @@ std::string computing_text(const Report& report) {
                                  "known networks.");
 }
 
-/// Says how the times were estimated; empty where there are none.
+/// Says how the times were estimated; empty if there are none.
 std::string times_text(const Report& report) {
   const Comparison& comparison = report.comparison;
   if (comparison.clusters.empty()) return "";
@@ -232,7 +232,7 @@ std::string times_text(const Report& report) {
               : " Dense gradients are priced as fp16; the bytes are those that were sent here, as fp32.");
 }
 
-/// Returns a line that leads to the findings on single runs; empty where there are none.
+/// Returns a line that leads to the findings on single runs; empty if there are none.
 std::string findings_html(const Report& report) {
   if (report.findings.empty()) return "";
   std::set<std::string> runs;

@@ -62,7 +62,7 @@ std::string LivePage::progress_of(const analysis::LogSet& logs) const {
   return text + "; " + html::counted(steps, "step") + " so far.";
 }
 
-/// Returns the stamps of all files that an update depends on; empty where that cannot be told.
+/// Returns the stamps of all files that an update depends on; empty if they cannot be listed.
 std::vector<LivePage::Stamp> LivePage::stamps() const {
   std::vector<Stamp> stamps;
   try {

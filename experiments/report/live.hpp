@@ -11,8 +11,8 @@
 
 namespace onebit::experiments {
 
-/// Makes the beginning of a report when it is asked for, anew if a file has changed. It reads only logs that have
-/// changed, draws no pictures and writes nothing.
+/// Makes the beginning of a report on request, anew if a file has changed since the last request. It reads only logs
+/// that have changed, draws no pictures and writes nothing.
 class LivePage {
  public:
   /// The cost model must outlive the page.
@@ -22,7 +22,7 @@ class LivePage {
   /// Returns the whole page, which asks for `update` every few seconds.
   std::string page();
   /// Returns what changes in the page, as a JSON object: its beginning and map as HTML, and the data of the chart;
-  /// without a log that can be used yet, it says why.
+  /// if no log can be used yet, it says why.
   std::string update();
 
  private:
@@ -51,7 +51,7 @@ class LivePage {
   std::string title_;
   const netmodel::CostModel& model_;
   std::map<std::string, Known> known_;
-  std::vector<Stamp> stamps_;  ///< of the files that update_ was made from
+  std::vector<Stamp> stamps_;  ///< stamps of the files that update_ was made from
   std::string update_;
   bool whole_ = false;  ///< whether update_ holds all logs: one that could not be read may be readable next time
 };

@@ -102,7 +102,7 @@ std::set<std::string> names_at_best(const Report& report) {
   return names;
 }
 
-/// Returns a grid with those of its arms that are still there. Its rates stay among those tried of each arm.
+/// Returns a grid with those of its arms that are still there. The arms' Rates::tried still list all of its rates.
 analysis::RateGrid remaining(const analysis::RateGrid& grid, const std::vector<std::string>& names_before,
                              const std::vector<analysis::ArmFigures>& arms) {
   analysis::RateGrid rest{.name = grid.name, .arms = {}, .rates = {}, .best = {}};

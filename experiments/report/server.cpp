@@ -140,7 +140,8 @@ class Clients {
     std::thread thread;
   };
 
-  /// Answers a client. One that cannot be answered, such as for want of memory, gets none and harms no other.
+  /// Answers a client. If that fails, for example because memory is short, the client gets no answer, and the others
+  /// are not affected.
   void answer_or_leave(int socket) const {
     try {
       answer_client(socket, answer_);

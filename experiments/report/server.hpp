@@ -22,7 +22,7 @@ class Server {
 
   int port() const { return port_; }
 
-  /// Answers requests until stop() returns true, which is asked several times a second. answer: the response to the
+  /// Answers requests until stop(), which is called several times a second, returns true. answer: the response to the
   /// path of a GET request; it is called by one thread at a time, but not always by the same. A slow client does not
   /// hold up others; at most eight are served at a time. A client that sends nothing, too much, or anything but a GET
   /// request is turned away.

@@ -17,7 +17,7 @@ struct VariedOption {
 /// Returns the options that do not have the same value in all arms, by name.
 std::vector<VariedOption> varied(std::span<const analysis::Arm> arms);
 
-/// Returns an arm's value of an option; empty where it has none.
+/// Returns an arm's value of an option; empty if it has none.
 std::string value_of(const analysis::Arm& arm, const std::string& option);
 
 }  // namespace onebit::experiments

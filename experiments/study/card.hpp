@@ -29,7 +29,7 @@ struct Card {
   std::string baseline = {};                 ///< the requested baseline of the verdicts; empty: each arm's parent
   double margin = analysis::default_margin;  ///< margin of the verdicts
   std::vector<CardRun> runs = {};            ///< runs, arm by arm
-  std::vector<CardVerdict> verdicts = {};    ///< verdicts; none where no two runs can be compared
+  std::vector<CardVerdict> verdicts = {};    ///< verdicts; none if no two runs can be compared
   std::string no_verdicts = {};              ///< why there are no verdicts; empty if there are
   std::vector<std::string> left_out = {};    ///< unusable logs, one line for each
 };

@@ -23,7 +23,7 @@ class Node {
 
   std::string text(const std::string& key) const { return child(key).tree_.data(); }
   Index integer(const std::string& key) const { return parse_integer(place_ + ": " + key, text(key)); }
-  /// A number that is null where it is not finite.
+  /// Returns a number; null stands for one that is not finite.
   double real(const std::string& key) const {
     const std::string digits = text(key);
     return digits == "null" ? std::numeric_limits<double>::quiet_NaN() : parse_real(place_ + ": " + key, digits);

@@ -24,7 +24,7 @@ sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step);
 /// (ConfigError).
 void make_room(const Study& study, const std::vector<Arm>& arms);
 
-/// Runs in the study's folder: dense-SEED.h5, and ARM-STEP-SEED.h5 for those that freeze after STEP. Where the
+/// Runs in the study's folder: dense-SEED.h5, and ARM-STEP-SEED.h5 for those that freeze after STEP. If the
 /// optimizer is dense until its freeze, the latter are continuations of the dense run, bit-identical to a whole run
 /// with `--freeze fixed:STEP`; for 0/1 Adam they are whole runs. When runs are resumed, complete logs are kept. The
 /// study must outlive this object.

@@ -18,7 +18,7 @@ struct OutputPolicy {
   bool resume = false;                         ///< continues existing logs
   std::vector<std::string> resume_allow = {};  ///< options that may differ from the log's
   std::string weights_out = {};                ///< file for the final weights of the only run; empty: none
-  std::optional<Settings> given = {};          ///< settings of the only run; not set where arms have their own
+  std::optional<Settings> given = {};          ///< settings of the only run; not set if arms have their own
 };
 
 /// What the header of a log says about its origin.

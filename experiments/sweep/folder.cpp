@@ -26,7 +26,8 @@ SweepDefinition read_definition(const std::string& path) {
                     "give --extend to add the points, or another -o DIR");
 }
 
-/// Throws ConfigError for logs where no sweep has begun: commands that read the folder would take them for the sweep's.
+/// Throws ConfigError for logs in a folder in which no sweep has begun: commands that read the folder would take them
+/// for the sweep's.
 [[noreturn]] void refuse_logs(const std::string& folder, const std::string& log) {
   throw ConfigError("the folder holds logs that do not belong to a sweep", log, "give another -o DIR than " + folder);
 }

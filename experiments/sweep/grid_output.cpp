@@ -36,7 +36,7 @@ std::string cell_text(const GridCell& cell) {
   return interval_text(cell.loss, kDigits);
 }
 
-/// Returns the text of a cell with a place for the mark; "-" where the sweep has no run.
+/// Returns the text of a cell with a place for the mark; "-" if the sweep has no such run.
 std::string marked_text(const GridArm& arm, const std::string& value) {
   const GridCell* cell = cell_at(arm, value);
   return (cell == nullptr ? "-" : cell_text(*cell)) + (cell != nullptr && is_best(arm, *cell) ? " *" : "  ");

@@ -13,7 +13,7 @@ namespace onebit::optim {
 ///   m  = beta1 m + (1 - beta1) g
 ///   v  = beta2 v + (1 - beta2) g^2
 ///   u  = m c1 / (sqrt(v) c2 + eps) + weight_decay x                          c1, c2: bias corrections, as in Adam
-///   x -= lr clamp(||x|| / ||u||, min_coeff, max_coeff) u, tensor by tensor    factor 1 where a norm is 0
+///   x -= lr clamp(||x|| / ||u||, min_coeff, max_coeff) u, tensor by tensor    factor 1 if a norm is 0
 class Lamb final : public Optimizer {
  public:
   Lamb(const Problem& problem, const OptimizerConfig& config)

@@ -31,7 +31,7 @@ def tensor_names(log: Log) -> list[str]:
 
 
 def _wanted(names: Sequence[str], columns: Sequence[str] | None, keys: Sequence[str], where: str) -> list[str]:
-    """Returns the names of the columns to read, those in `keys` first. `columns`: None means all, a text one column.
+    """Returns the names of the columns to read, those in `keys` first. `columns`: None means all, a text is one column.
 
     Throws for a column that is in neither `names` nor `keys`.
     """
@@ -46,7 +46,7 @@ def _wanted(names: Sequence[str], columns: Sequence[str] | None, keys: Sequence[
 
 
 def _long(log: Log, group: str, columns: Sequence[str] | None) -> Table:
-    """Returns a group of rows x workers, or rows x tensors, with one row for each of them."""
+    """Returns /workers or /tensors with one row for each logged step and worker, or tensor."""
     source = getattr(log, group)
     keys = ("step", group[:-1])
     wanted = _wanted([name for name in source if name != "step"], columns, keys, f"{log.path}, /{group}")

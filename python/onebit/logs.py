@@ -22,7 +22,7 @@ from onebit._program import OnebitError
 FORMAT_VERSION = 1
 GROUPS = ("steps", "workers", "tensors", "probes", "evaluations", "events")
 
-# What h5py raises where a file is damaged.
+# What h5py raises if a file is damaged.
 _DAMAGE = (OSError, RuntimeError, KeyError, ValueError)
 _DAMAGED_HINT = "restore the log from a copy, or run again"
 
@@ -134,7 +134,7 @@ class Log:
 
     @contextlib.contextmanager
     def _damage_in(self, name: str) -> Iterator[None]:
-        """Throws OnebitError where h5py cannot read."""
+        """Throws OnebitError if h5py cannot read."""
         try:
             yield
         except _DAMAGE as error:

@@ -157,7 +157,7 @@ def seconds(data: Data, cluster: str | Sequence[str] | None = None, ax: Axes | N
 
 
 def _number(value: float | None) -> float:
-    """Returns a number of the program's answer, where null stands for one that is not finite."""
+    """Returns a number of the program's answer; null stands for one that is not finite."""
     return float("nan") if value is None else value
 
 
@@ -179,7 +179,7 @@ def _costs(answer: Any) -> dict[str, list[tuple[float, dict[str, Any]]]]:
 
 def freeze_cost(runs: Runs, ax: Axes | None = None) -> Axes:
     """Draws the cost of freezing over the freeze step, with 95% intervals. `runs` is what `validate` or `freeze`
-    returned. An arm has no point where runs diverged."""
+    returned. An arm has no point at a freeze step at which a run diverged."""
     axis = _axes(ax)
     answer = getattr(runs, "answer", None)
     if not answer or not ("rows" in answer or "judged_step" in answer):

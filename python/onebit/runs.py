@@ -77,7 +77,7 @@ class Run:
 
     @property
     def arm(self) -> str:
-        """The arm's name, where compare has given the file one: NAME-SEED.h5. Otherwise the file's name."""
+        """The name of the arm, if compare has named the file NAME-SEED.h5; otherwise the file's name."""
         return self.name.removesuffix(f"-{self.header['seed']}")
 
     @functools.cached_property
@@ -96,7 +96,7 @@ class Run:
     @functools.cached_property
     def evaluations(self) -> pd.DataFrame:
         """One row per evaluation: the settings as in the frames of several runs, step, held-out loss, accuracy, bytes
-        sent so far. Those of a run that diverged end before it did."""
+        sent so far. The evaluations of a run that diverged end before it did."""
         return Runs([self]).evaluations
 
     @functools.cached_property
@@ -177,7 +177,7 @@ def _near(name: str, names: Sequence[str]) -> str:
 def _overlap_free(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
     """Returns the name of a column for every setting: its short name, or the part after its last dot.
 
-    A setting has its long name where the shorter one is also that of another setting, or of a column in `taken`.
+    A setting has its long name if the shorter one is also that of another setting, or of a column in `taken`.
     """
     short = {name: _options.short_name(name) for name in names}
     short = {name: text if text != name else name.rpartition(".")[2] for name, text in short.items()}

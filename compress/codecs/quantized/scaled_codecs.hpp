@@ -104,7 +104,7 @@ struct BlockScaled {
 
 /// sign-l2 with one scale per block of m elements: C[y] = ||y||_2 / sqrt(m) sign(y) over each block, sign(0) = +1. On
 /// the way up, a block as long as a matrix's rows gives every row its own scale; on the way down, a server's first
-/// block begins with its chunk. Like sign-l2, it keeps the norm and is a contraction only where ||y||_1^2 > m/4
+/// block begins with its chunk. Like sign-l2, it keeps the norm and is a contraction only if ||y||_1^2 > m/4
 /// ||y||_2^2, so no delta is declared.
 /// Payload: the scale of every block (float32), then one bit per element, set for +.
 struct BlockSigns {

@@ -6,7 +6,7 @@ namespace onebit::compress {
 
 /// One bit per element and one float scale per segment: C[y] = scale * sign(y) (1-bit Adam, Tang et al. 2021, section
 /// 4; EF-signSGD, Karimireddy et al. 2019, with the L1 scale). With the scale 1, which is not sent, an exchange with
-/// this codec both ways is signSGD's majority vote (Bernstein et al. 2018), where ties become +1.
+/// this codec both ways is signSGD's majority vote (Bernstein et al. 2018), in which ties become +1.
 ///
 /// sign(0) = sign(-0) = +1, so that an all-zero vector decodes to +0 and leaves no error. A NaN makes the scale NaN;
 /// without a scale, the segment is refused. Bits are MSB first; padding bits are 1 and are ignored. The scale counts a

@@ -11,7 +11,7 @@ namespace onebit::compress {
 /// magnitudes the first, and zeros too if fewer than k elements are nonzero. Payload: SparsePayload without the
 /// number of elements, which the receiver knows.
 ///
-/// ||x - C[x]||^2 <= (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1), with equality where all magnitudes are equal.
+/// ||x - C[x]||^2 <= (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1), with equality if all magnitudes are equal.
 template <bool gaps>
 struct TopK {
   static constexpr bool kVariableSize = gaps;

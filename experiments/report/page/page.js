@@ -20,7 +20,7 @@
   const root = document.documentElement;
   root.classList.add("js");
 
-  // Okabe and Ito's palette, whose black becomes light in the dark
+  // Okabe and Ito's palette; in the dark theme, lighter shades of it
   const light = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333"];
   const dark = ["#56B4E9", "#FF8A3C", "#2FD3A2", "#E6A3C8", "#F5C242", "#9AD1F5", "#DDDDDD"];
   const dashes = [null, [7, 3], [2, 2], [9, 3, 2, 3], [14, 4], [6, 2, 2, 2, 2, 2], [1, 4], [14, 3, 5, 3]];
@@ -65,7 +65,8 @@
   };
   const usable = (x, y) => (!state.logX || x > 0) && (!state.logY || y > 0);
 
-  // Many lines with places of their own are moved to 2,000 common ones, or the table would be too large.
+  // If the lines have more than 2,000 different places (x), these are moved to 2,000 evenly spaced ones: otherwise the
+  // table would be too large.
   const placesOf = (lines) => {
     const most = 2000, all = new Set(lines.flatMap((line) => line.x).filter((x) => !state.logX || x > 0));
     if (all.size <= most) return (x) => x;
@@ -92,7 +93,7 @@
   };
 
   // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of 100.
-  // Bands may widen the range by as much on either side, but not below 0, where no loss is.
+  // Bands may widen the range by as much on either side, but not below 0, because no loss is negative.
   const rangeOf = (lines) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
@@ -117,7 +118,7 @@
     return {y, x: first < last ? [first - room, last + room] : null};
   };
 
-  // Reads every line where the mouse is, between two evaluations on the straight line that is drawn.
+  // Reads every line at the place of the mouse: between two evaluations, from the straight line that is drawn.
   let drawn = [];
   const between = (xs, values, x, toX, toY, back) => {
     const found = xs.findIndex((each) => each >= x * 0.9999), after = found < 0 ? xs.length - 1 : found;
@@ -169,7 +170,7 @@
   const withoutTouch = Object.fromEntries(
     Object.entries(Dygraph.defaultInteractionModel).filter(([event]) => !event.startsWith("touch")));
 
-  // Places of labels on a logarithmic axis: powers of ten, or multiples of them where there are few.
+  // Places of labels on a logarithmic axis: powers of ten and, if these are few, multiples of them.
   const logTicks = (low, high, pixels, options, chart, values) => {
     const first = Math.floor(Math.log10(low)), decades = Math.ceil(Math.log10(high)) - first;
     const fitting = (digits) => {

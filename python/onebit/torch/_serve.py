@@ -198,7 +198,7 @@ class _Served:
         return 0
 
     def _array(self, name: str, gradient: Optional[Tensor]) -> Any:
-        """A gradient as an array; zeros where the loss does not depend on a parameter."""
+        """A gradient as an array; zeros if the loss does not depend on the parameter."""
         if gradient is None:
             return np.broadcast_to(np.float32(0), self.tensors[name])
         return (gradient.to_dense() if gradient.is_sparse else gradient).numpy()
