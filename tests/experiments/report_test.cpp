@@ -277,8 +277,9 @@ TEST_CASE("report: what takes time in a step, and what grew against the baseline
 TEST_CASE(
     "report: an answer has the range of times, the dense steps and the clusters where an arm gains most and least") {
   const Folder folder;
-  const Arguments arms = tiny_run("compare", {"-o", "arms", "--seeds", "2", "--steps", "40", "--optimizers",
-                                              "adam,onebit-adam", "--freeze", "fixed:10", "--model.layers", "4,500,3"});
+  const Arguments arms =
+      tiny_run("compare", {"-o", "arms", "--seeds", "2", "--steps", "40", "--optimizers", "adam,onebit-adam",
+                           "--freeze", "fixed:10", "--model.layers", "4,500,3", "--optimizer.granularity", "fused"});
   REQUIRE(run_onebit(folder, arms).status == 0);
   REQUIRE(report(folder, {"--cluster", "ib100,eth25,eth1"}).status == 0);
   const std::string page = read_file(folder / "report.html");
