@@ -153,8 +153,8 @@ std::string answers_html(const Report& report) {
   for (const Verdict& verdict : comparison.verdicts) {
     html += html::paragraph(judgement_text(comparison, verdict) + "." + costs_text(report, verdict),
                             "answer" + mood_of(comparison, verdict)) +
-            html::paragraph(evidence_text(verdict) + stages_text(report, verdict) + target_costs_text(report, verdict) +
-                                messages_text(report, verdict),
+            html::paragraph(evidence_text(verdict) + stages_text(report, verdict) + conditions_text(report, verdict) +
+                                target_costs_text(report, verdict) + messages_text(report, verdict),
                             "evidence");
   }
   return html;

@@ -211,25 +211,23 @@ bool has_workload(const Report& report) {
 
 /// Says which computing time the estimates include.
 std::string computing_text(const Report& report) {
-  if (report.comparison.computing.empty()) return "plus the computing time that was given.";
-  return std::string("plus the computing time measured in this simulation. ") +
-         (has_workload(report) ? "With --workload, the computing time is that of a known network on GPUs."
-                               : "The longer a step computes, the less the exchange matters: --step.forward and "
-                                 "--step.backward give the computing time of your GPUs, and 'onebit price' prices "
-                                 "known networks.");
+  if (report.comparison.computing.empty()) return "and the computing time that was given.";
+  return std::string("and the computing time of this simulation (") +
+         (has_workload(report) ? "--workload: that of a known network on GPUs"
+                               : "--step.forward, --step.backward: that of your GPUs; 'onebit price': known networks") +
+         "). The longer a step computes, the less the exchange matters.";
 }
 
 /// Says how the times were estimated; empty if there are none.
 std::string times_text(const Report& report) {
   const Comparison& comparison = report.comparison;
   if (comparison.clusters.empty()) return "";
-  return " Times are estimates for the whole run: the messages that the runs sent, priced on a model of the cluster, " +
+  return " Times are estimates from the messages that were sent, priced on a model of the cluster, " +
          computing_text(report) +
-         " Short messages, and the all-to-alls and gathers of compressed exchanges, are the least certain: some took "
-         "twice as long as predicted." +
-         (comparison.gradient_bytes == sizeof(float)
-              ? " Dense gradients are priced as fp32, as they were sent here (--step.gradient fp16: as fp16)."
-              : " Dense gradients are priced as fp16; the bytes are those that were sent here, as fp32.");
+         " Short messages and compressed exchanges are the least certain: some took twice as long as predicted. "
+         "Dense gradients are sent as fp32" +
+         (comparison.gradient_bytes == sizeof(float) ? " (--step.gradient fp16: priced as fp16)."
+                                                     : "; the times, but not the bytes, are those of fp16.");
 }
 
 /// Returns a line that leads to the findings on single runs; empty if there are none.

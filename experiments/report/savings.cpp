@@ -59,77 +59,73 @@ std::vector<Speed> speeds_of(const Pair& pair) {
   return speeds;
 }
 
-/// Returns "1.1 to 1.6 if its links are 50% slower or faster"; empty if the two ends are about the same.
-std::string range_text(double low, double high, const netmodel::Cluster& cluster) {
-  const std::string a = number(low, 2), b = number(high, 2);
-  if (a == b) return "";
-  return a + " to " + b + " if its links are " + percent_text(netmodel::uncertainty_of(cluster)) + " slower or faster";
+std::string faster_text(double ratio) {
+  return ratio >= 1 ? number(ratio, 3) + " times as fast" : number(1 / ratio, 3) + " times as long";
 }
 
-/// Returns " on eth1 (1.2 to 1.5 if its links are 50% slower or faster)", with a further note if there is one.
-std::string on_cluster(const netmodel::Cluster& cluster, double low, double high, const std::string& note) {
-  std::vector<std::string> notes = {range_text(low, high, cluster), note};
-  std::erase(notes, "");
-  return " on " + cluster.name + (notes.empty() ? "" : " (" + join(notes, "; ") + ")");
-}
-
-std::string faster_text(const Speed& speed, const netmodel::Cluster& cluster) {
-  return number(speed.ratio, 3) + " times as fast" + on_cluster(cluster, speed.low, speed.high, "");
-}
-
-std::string slower_text(const Speed& speed, const netmodel::Cluster& cluster, const std::string& why) {
-  return number(1 / speed.ratio, 3) + " times as long" + on_cluster(cluster, 1 / speed.high, 1 / speed.low, why);
-}
-
-/// Returns how the time compares on the clusters where the arm gains most and least: "is an estimated 1.44 times as
-/// fast on eth1, but takes 1.84 times as long on ib100 (latency: 35 us more in a step)"; empty if it is about the same
-/// on all.
-std::string speeds_text(const Report& report, const Pair& pair) {
+/// The clusters on which an arm gains most and least, or the one of them that says it all; none if its time is about
+/// the same as its baseline's on all of them.
+std::vector<Speed> named_speeds(const Pair& pair) {
   const std::vector<Speed> speeds = speeds_of(pair);
-  if (std::ranges::none_of(speeds, is_visible, &Speed::ratio)) return "";
+  if (std::ranges::none_of(speeds, is_visible, &Speed::ratio)) return {};
   const auto [least, most] = std::ranges::minmax_element(speeds, {}, &Speed::ratio);
-  const auto cluster = [&](const Speed& speed) -> const netmodel::Cluster& {
-    return report.comparison.clusters[speed.cluster];
-  };
-  const bool alike = number(least->ratio, 2) == number(most->ratio, 2);
-  const bool sends_less = pair.here.bytes.mean < pair.there.bytes.mean;
-  const std::string why = sends_less ? grown_part(pair.here, pair.there, least->cluster) : "";
-  const std::string faster = "is an estimated " + faster_text(*most, cluster(*most));
-  const std::string slower = "an estimated " + slower_text(*least, cluster(*least), why);
-  if (most->ratio > 1 && !is_visible(least->ratio)) return faster;
-  if (least->ratio < 1 && !is_visible(most->ratio)) return "takes " + slower;
-  if (least->ratio >= 1) return faster + (alike ? "" : " and " + faster_text(*least, cluster(*least)));
-  if (most->ratio > 1) return faster + ", but takes " + slower;
-  return "takes " + slower + (alike ? "" : " and " + slower_text(*most, cluster(*most), ""));
+  if (!is_visible(least->ratio)) return {*most};
+  if (!is_visible(most->ratio)) return {*least};
+  if (number(least->ratio, 2) == number(most->ratio, 2)) return {most->ratio > 1 ? *most : *least};
+  if (most->ratio < 1) return {*least, *most};
+  return {*most, *least};
 }
 
-/// Returns "sends 4.43 times fewer bytes (dense steps as fp32)", or another such text.
+/// Returns "is an estimated 1.44 times as fast on eth1, but takes 1.84 times as long on ib100"; empty without speeds.
+std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds) {
+  if (speeds.empty()) return "";
+  const auto on = [&](const Speed& speed) { return faster_text(speed.ratio) + " on " + clusters[speed.cluster].name; };
+  const std::string verb = speeds.front().ratio >= 1 ? "is an estimated " : "takes an estimated ";
+  if (speeds.size() == 1) return verb + on(speeds[0]);
+  const bool turns = speeds[0].ratio > 1 && speeds[1].ratio < 1;
+  return verb + on(speeds[0]) + (turns ? ", but takes " : " and ") + on(speeds[1]);
+}
+
+/// Returns "1.2 to 1.5 times as fast on eth1 if its links are 50% slower or faster"; empty if that changes little.
+std::string range_text(const Speed& speed, const netmodel::Cluster& cluster) {
+  const bool faster = speed.ratio >= 1;
+  const std::string low = number(faster ? speed.low : 1 / speed.high, 2),
+                    high = number(faster ? speed.high : 1 / speed.low, 2);
+  if (low == high) return "";
+  return low + " to " + high + " times as " + (faster ? "fast" : "long") + " on " + cluster.name +
+         " if its links are " + percent_text(netmodel::uncertainty_of(cluster)) + " slower or faster";
+}
+
+/// Says why an arm that sends less is slower on the cluster where it gains least; otherwise empty.
+std::string reason_text(const Pair& pair, const std::vector<Speed>& speeds,
+                        const std::vector<netmodel::Cluster>& clusters) {
+  if (speeds.empty() || !(pair.here.bytes.mean < pair.there.bytes.mean)) return "";
+  const Speed& least = *std::ranges::min_element(speeds, {}, &Speed::ratio);
+  const std::string part = least.ratio < 1 ? grown_part(pair.here, pair.there, least.cluster) : "";
+  return part.empty() ? "" : " It is slower on " + clusters[least.cluster].name + " by " + part + ".";
+}
+
+/// Returns "sends 4.43 times fewer bytes", or another such text.
 std::string bytes_saved_text(double here, double there) {
   if (here == there) return "sends the same number of bytes";
   const double ratio = there / here;
   if (!is_visible(ratio)) return "";
-  return "sends " + number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? "fewer" : "more") +
-         " bytes (dense steps as fp32)";
+  return "sends " + number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? "fewer" : "more") + " bytes";
 }
 
 std::string both(const std::string& bytes, const std::string& speeds) {
   return bytes + (bytes.empty() || speeds.empty() ? "" : " and ") + speeds;
 }
 
-/// Returns "In the same 300 steps, with 8 us of computing in each, it", or "It" where not all runs of both arms that
-/// finished took as many steps. The time of computing is left out where it was given.
-std::string in_same_steps(const Report& report, const Pair& pair) {
+/// Returns "In the same 300 steps it", or "It" if the finished runs of the two arms did not all take as many steps.
+std::string in_same_steps(const Pair& pair) {
   std::set<Index> steps;
   for (const Arm* arm : {&pair.arm, &pair.baseline}) {
     for (const analysis::Run& run : arm->runs) {
       if (outcome_of(run) == analysis::Outcome::finished) steps.insert(run.summary.steps);
     }
   }
-  if (steps.size() != 1) return "It";
-  const std::vector<analysis::ComputingGroup>& computing = report.comparison.computing;
-  const bool known = computing.size() == 1 && computing.front().runs > 0 && !pair.here.seconds.empty();
-  return "In the same " + std::to_string(*steps.begin()) + " steps" +
-         (known ? ", with " + seconds_text(computing.front().seconds) + " of computing in each, it" : " it");
+  return steps.size() == 1 ? "In the same " + std::to_string(*steps.begin()) + " steps it" : "It";
 }
 
 /// Returns the mean over an arm's finished runs of the place on an axis at which they first reached a loss.
@@ -154,9 +150,25 @@ bool is_slower_by_messages(const Pair& pair) {
 
 std::string costs_text(const Report& report, const Verdict& verdict) {
   const Pair pair = pair_of(report, verdict);
-  const std::string costs =
-      both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean), speeds_text(report, pair));
-  return costs.empty() ? "" : " " + in_same_steps(report, pair) + " " + costs + ".";
+  const std::string costs = both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean),
+                                 speeds_text(report.comparison.clusters, named_speeds(pair)));
+  return costs.empty() ? "" : " " + in_same_steps(pair) + " " + costs + ".";
+}
+
+std::string conditions_text(const Report& report, const Verdict& verdict) {
+  const Pair pair = pair_of(report, verdict);
+  const std::vector<Speed> speeds = named_speeds(pair);
+  if (speeds.empty()) return "";
+  const std::vector<netmodel::Cluster>& clusters = report.comparison.clusters;
+  std::vector<std::string> ranges;
+  for (const Speed& speed : speeds) ranges.push_back(range_text(speed, clusters[speed.cluster]));
+  std::erase(ranges, "");
+  const std::vector<analysis::ComputingGroup>& computing = report.comparison.computing;
+  std::string text;
+  if (computing.size() == 1 && computing.front().runs > 0)
+    text += " The times hold for steps that compute for " + seconds_text(computing.front().seconds) + ", as here.";
+  if (!ranges.empty()) text += " Ranges: " + join(ranges, "; ") + ".";
+  return text + reason_text(pair, speeds, clusters);
 }
 
 std::string stages_text(const Report& report, const Verdict& verdict) {

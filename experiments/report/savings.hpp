@@ -11,6 +11,10 @@ namespace onebit::experiments {
 /// empty where they hardly differ from its baseline's.
 std::string costs_text(const Report& report, const analysis::Verdict& verdict);
 
+/// Says on what the times in costs_text depend: how long a step computes, and the uncertainty of the clusters. Also
+/// says why an arm that sends less is slower somewhere. Empty if costs_text has no times.
+std::string conditions_text(const Report& report, const analysis::Verdict& verdict);
+
 /// Says which share of an arm's bytes its dense steps send, and how many times fewer a compressed step sends; empty
 /// unless it has both and the factor is above that of the whole run.
 std::string stages_text(const Report& report, const analysis::Verdict& verdict);
