@@ -218,16 +218,23 @@ std::string computing_text(const Report& report) {
          "). The longer a step computes, the less the exchange matters.";
 }
 
-/// Says how the times were estimated; empty if there are none.
-std::string times_text(const Report& report) {
+/// Says in a part to open how the times were estimated, what the first cluster is, and what takes time there; empty if
+/// there are no times.
+std::string times_html(const Report& report) {
   const Comparison& comparison = report.comparison;
   if (comparison.clusters.empty()) return "";
-  return " Times are estimates from the messages that were sent, priced on a model of the cluster, " +
-         computing_text(report) +
-         " Short messages and compressed exchanges are the least certain: some took twice as long as predicted. "
-         "Dense gradients are sent as fp32" +
-         (comparison.gradient_bytes == sizeof(float) ? " (--step.gradient fp16: priced as fp16)."
-                                                     : "; the times, but not the bytes, are those of fp16.");
+  const std::string fp16 = comparison.gradient_bytes == sizeof(float)
+                               ? " (--step.gradient fp16: priced as fp16)."
+                               : "; the times, but not the bytes, are those of fp16.";
+  const std::string how =
+      "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
+      computing_text(report) +
+      " Short messages and compressed exchanges are the least certain: some took twice as long as predicted. "
+      "Dense gradients are sent as fp32" +
+      fp16;
+  const std::string first = cluster_lines(report).front() + " " + parts_line(report);
+  return html::details("How the times were estimated", "clusters, computing, what takes time in a step",
+                       html::paragraph(how, "facts") + html::paragraph(first, "facts"));
 }
 
 /// Returns a line that leads to the findings on single runs; empty if there are none.
@@ -237,12 +244,6 @@ std::string findings_html(const Report& report) {
   for (const SharedFinding& finding : report.findings) runs.insert(finding.paths.begin(), finding.paths.end());
   return "<p class=\"facts\">" + html::counted(std::ssize(report.findings), "finding") + " on " +
          html::counted(std::ssize(runs), "run") + ": <a href=\"#what-went-wrong\">What went wrong</a>.</p>\n";
-}
-
-/// Says what the first cluster is, and what takes time there.
-std::string clusters_html(const Report& report) {
-  const std::vector<std::string> lines = cluster_lines(report);
-  return lines.empty() ? "" : html::paragraph(lines.front() + " " + parts_line(report), "facts");
 }
 
 }  // namespace
@@ -258,8 +259,8 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
          html::paragraph(question_of(comparison), "question") + answers_html(report) +
-         html::blocks(best_table(comparison)) + html::paragraph(legend_of(report) + times_text(report), "facts") +
-         clusters_html(report) + html::list(cautions_of(report)) + findings_html(report);
+         html::blocks(best_table(comparison)) + html::paragraph(legend_of(report), "facts") +
+         html::list(cautions_of(report)) + findings_html(report) + times_html(report);
 }
 
 }  // namespace onebit::experiments

@@ -314,7 +314,9 @@
       } else if (text !== last) {
         const parts = JSON.parse(last = text);
         document.title = parts.title;
+        const opened = [...document.querySelectorAll("#front details[open]")].map((part) => part.id);
         element("front").innerHTML = parts.front;
+        opened.forEach((id) => { if (element(id)) element(id).open = true; });
         element("map").innerHTML = parts.map;
         element("status").textContent = parts.progress;
         if (parts.curves.arms) adopt(parts.curves);
