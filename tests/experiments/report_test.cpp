@@ -106,7 +106,7 @@ TEST_CASE("report: one page with everything in it") {
   }
   // The answer stands before the curves, and those before all else.
   CHECK(page.find("class=\"answer") < page.find("id=\"chart\""));
-  CHECK(page.find("id=\"chart\"") < page.find("<details id=\""));
+  CHECK(page.find("id=\"chart\"") < page.find("<details id=\"all-arms"));
 }
 
 TEST_CASE("report: an answer has the steps of runs by epochs, the accuracy and the cost of the target") {
