@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "experiments/output/interval_output.hpp"
+#include "experiments/report/chart.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/savings.hpp"
 
@@ -15,15 +16,6 @@ using analysis::ArmFigures;
 using analysis::Comparison;
 using analysis::Judgement;
 using analysis::Verdict;
-
-/// Returns the grid of an arm; null if it is not in the report.
-const analysis::RateGrid* grid_of(const Comparison& comparison, const std::string& arm) {
-  const auto index = static_cast<std::size_t>(&figures_of(comparison, arm) - comparison.arms.data());
-  const auto grid = std::ranges::find_if(comparison.grids, [&](const analysis::RateGrid& each) {
-    return std::ranges::find(each.arms, index) != each.arms.end();
-  });
-  return grid == comparison.grids.end() ? nullptr : &*grid;
-}
 
 /// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, so that both hold together with 95% confidence; mean
 /// ratio over 3 paired seeds)".
@@ -76,10 +68,10 @@ std::string possible_text(const Verdict& verdict) {
 /// Returns a clause if the best rate of an arm is the smallest or the largest that was tried, which does not do it
 /// justice; otherwise empty.
 std::string edge_text(const Comparison& comparison, const std::string& arm) {
-  const analysis::RateGrid* grid = grid_of(comparison, arm);
-  if (grid == nullptr || !grid->best_at_edge()) return "";
+  const std::size_t index = grid_of(comparison, arm);
+  if (index == comparison.grids.size() || !comparison.grids[index].best_at_edge()) return "";
   return ", at the rates that were tried (a better one may lie beyond its best, the " +
-         std::string(*grid->best == 0 ? "smallest)" : "largest)");
+         std::string(*comparison.grids[index].best == 0 ? "smallest)" : "largest)");
 }
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".
@@ -143,8 +135,8 @@ const ArmFigures& figures_of(const Comparison& comparison, const std::string& na
 }
 
 std::string name_at_best(const Comparison& comparison, const std::string& arm) {
-  const analysis::RateGrid* grid = grid_of(comparison, arm);
-  return grid == nullptr ? arm : grid->name;
+  const std::size_t index = grid_of(comparison, arm);
+  return index == comparison.grids.size() ? arm : comparison.grids[index].name;
 }
 
 std::string answers_html(const Report& report) {
