@@ -88,6 +88,14 @@ std::string name_by(const std::vector<std::string>& options, const Options& arm)
   return join(words, ", ");
 }
 
+/// Returns the name of a configuration that need not be distinguished from others.
+std::string name_alone(const Options& arm) {
+  for (const char* option : {kLabel, "optimizer"}) {
+    if (arm.contains(option)) return arm.at(option);
+  }
+  return "run";
+}
+
 }  // namespace
 
 double number_in(const std::string& text) {
@@ -101,9 +109,7 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   const std::vector<std::string> options = telling_options(arms);
   std::vector<std::string> names;
   for (const Options& arm : arms) {
-    const auto optimizer = arm.find("optimizer");
-    const std::string alone = optimizer == arm.end() ? "run" : optimizer->second;
-    names.push_back(options.empty() ? alone : name_by(options, arm));
+    names.push_back(options.empty() ? name_alone(arm) : name_by(options, arm));
   }
   return names;
 }
@@ -114,6 +120,30 @@ std::string difference_name(const Options& first, const Options& arm) {
     return option == kLabel || (option != "optimizer" && value_in(first, option) == value_in(arm, option));
   });
   return name_by(options, arm);
+}
+
+std::string label_meanings(std::span<const Options> arms) {
+  std::vector<std::pair<std::string, Options>> labels;  // in order of appearance, with the options of the first arm
+  std::set<std::string> varying = {kLabel};
+  for (const Options& arm : arms) {
+    const std::string label = arm.contains(kLabel) ? arm.at(kLabel) : "";
+    if (label.empty()) return "";
+    const auto known = std::ranges::find(labels, label, &std::pair<std::string, Options>::first);
+    if (known == labels.end()) {
+      labels.emplace_back(label, arm);
+      continue;
+    }
+    for (const std::string& option : options_in(std::vector{known->second, arm})) {
+      if (value_in(known->second, option) != value_in(arm, option)) varying.insert(option);
+    }
+  }
+  std::vector<std::string> meanings;
+  for (auto& [label, options] : labels) {
+    std::erase_if(options, [&](const auto& option) { return varying.contains(option.first); });
+    const std::string meaning = difference_name(labels.front().second, options);
+    if (!meaning.empty() && meaning != label) meanings.push_back(label + " is " + meaning);
+  }
+  return join(meanings, "; ");
 }
 
 bool names_rate(const std::string& name, const Options& arm) {

@@ -95,28 +95,25 @@ void sort_by_seed(Arm& arm) {
                     "name only one of them, or the folder without the other");
 }
 
-std::string label_of(const Run& run) {
-  return option_of(run.header, kLabel).value_or("");
+/// Returns the label that all runs of an arm have; empty if they have different ones or none.
+std::string label_of(const Arm& arm) {
+  const auto label = [](const Run& run) { return option_of(run.header, kLabel).value_or(""); };
+  const std::string first = label(arm.runs.front());
+  return std::ranges::all_of(arm.runs, [&](const Run& run) { return label(run) == first; }) ? first : "";
 }
 
-std::string common_label(const Arm& arm) {
-  const std::string label = label_of(arm.runs.front());
-  return std::ranges::all_of(arm.runs, [&](const Run& run) { return label_of(run) == label; }) ? label : "";
+/// Adds the labels to the options of the arms if every arm has one.
+void add_labels(std::vector<Arm>& arms) {
+  if (std::ranges::count(arms, "", label_of) > 0) return;
+  for (Arm& arm : arms) arm.options.emplace(kLabel, label_of(arm));
 }
 
 void name_by_options(std::vector<Arm>& arms) {
   std::vector<OptionValues> options;
-  std::vector<std::string> labels;
-  for (const Arm& arm : arms) {
-    options.push_back(arm.options);
-    labels.push_back(arm.label);
-  }
-  const std::vector<std::string> names = arm_names(naming_options(options, labels));
+  for (const Arm& arm : arms) options.push_back(arm.options);
+  const std::vector<std::string> names = arm_names(options);
   for (std::size_t i = 0; i < arms.size(); ++i) arms[i].name = names[i];
-  const bool labelled = std::ranges::count(labels, "") == 0;
-  std::ranges::stable_sort(arms, [&](const Arm& a, const Arm& b) {
-    return labelled && a.label != b.label ? value_before(a.label, b.label) : options_before(a.options, b.options);
-  });
+  std::ranges::stable_sort(arms, options_before, &Arm::options);
 }
 
 }  // namespace
@@ -229,13 +226,6 @@ StartAndEnd start_and_end(const Arm& arm) {
   return losses;
 }
 
-std::vector<OptionValues> naming_options(std::span<const OptionValues> arms, std::span<const std::string> labels) {
-  std::vector<OptionValues> options(arms.begin(), arms.end());
-  if (std::ranges::count(labels, "") > 0) return options;
-  for (std::size_t i = 0; i < options.size(); ++i) options[i].emplace(kLabel, labels[i]);
-  return options;
-}
-
 std::vector<Arm> arms_of(std::vector<Run> runs) {
   std::vector<Arm> arms;
   for (Run& run : runs) {
@@ -244,13 +234,12 @@ std::vector<Arm> arms_of(std::vector<Run> runs) {
     if (arm == arms.end()) arm = arms.insert(arms.end(), {"", std::move(options), {}});
     arm->runs.push_back(std::move(run));
   }
-  for (Arm& arm : arms) {
-    sort_by_seed(arm);
-    arm.label = common_label(arm);
-  }
+  for (Arm& arm : arms) sort_by_seed(arm);
   const std::vector<std::string> names = names_in_paths(arms);
   for (std::size_t i = 0; i < names.size(); ++i) arms[i].name = names[i];
-  if (names.empty()) name_by_options(arms);
+  if (!names.empty()) return arms;
+  add_labels(arms);
+  name_by_options(arms);
   return arms;
 }
 

@@ -68,9 +68,8 @@ OptionValues arm_options(const Run& run);
 /// Runs that differ only in their seed.
 struct Arm {
   std::string name;
-  OptionValues options;    ///< arm_options of its runs
-  std::vector<Run> runs;   ///< runs in the order of their seeds; at least one
-  std::string label = {};  ///< value of the option "label" of all its runs; empty if they have different values or none
+  OptionValues options;   ///< arm_options of its runs
+  std::vector<Run> runs;  ///< runs in the order of their seeds; at least one
 };
 
 /// Losses of the first and the last evaluation, means over the finished runs of an arm; NaN without evaluations.
@@ -81,13 +80,10 @@ struct StartAndEnd {
 };
 StartAndEnd start_and_end(const Arm& arm);
 
-/// Returns what arm_names names arms by: the options of each, and the labels if every arm has one.
-std::vector<OptionValues> naming_options(std::span<const OptionValues> arms, std::span<const std::string> labels);
-
 /// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, if that gives distinct names, and then
-/// stay in order of appearance; otherwise they are named by their labels and the options in which they differ
-/// (naming_options) and sorted by them. An option that one log has and another lacks, because an older program
-/// wrote it, makes two arms. Throws ConfigError for two runs of one arm and seed.
+/// stay in order of appearance; otherwise they are named by their labels, if every arm has one,
+/// and the options in which they differ (arm_names), and sorted by them. An option that one log has and another lacks,
+/// because an older program wrote it, makes two arms. Throws ConfigError for two runs of one arm and seed.
 std::vector<Arm> arms_of(std::vector<Run> runs);
 
 }  // namespace onebit::analysis

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/compare/arm_names.hpp"
 #include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
@@ -23,6 +24,12 @@ std::vector<Rates> rates_of(const std::vector<RateGrid>& grids, std::size_t arms
     for (std::size_t i = 0; i < grid.arms.size(); ++i) rates[grid.arms[i]] = {grid.rates[i], grid.rates};
   }
   return rates;
+}
+
+std::string meanings_of_labels(std::span<const Arm> arms) {
+  std::vector<OptionValues> options;
+  for (const Arm& arm : arms) options.push_back(arm.options);
+  return label_meanings(options);
 }
 
 /// Returns the common target of the arms at the best rates; of all arms if no rate is best.
@@ -111,8 +118,7 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   comparison.grids = rate_grids(arms);
   const References references = references_of(arms, comparison.grids, request.baseline);
   comparison.baseline = arms[references.baseline].name;
-  if (std::string labels = labels_text(comparison.grids); !labels.empty())
-    comparison.notes.push_back(std::move(labels));
+  if (std::string labels = meanings_of_labels(arms); !labels.empty()) comparison.notes.push_back(std::move(labels));
   comparison.notes.insert(comparison.notes.end(), references.notes.begin(), references.notes.end());
   comparison.target_is_given = !std::isnan(request.target);
   comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;

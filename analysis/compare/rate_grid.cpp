@@ -23,12 +23,6 @@ OptionValues without_rate(const Arm& arm) {
   return options;
 }
 
-/// Returns the label that all arms of a grid have; empty if they have different ones or none.
-std::string common_label(const RateGrid& grid, std::span<const Arm> arms) {
-  const std::string& label = arms[grid.arms.front()].label;
-  return std::ranges::all_of(grid.arms, [&](std::size_t arm) { return arms[arm].label == label; }) ? label : "";
-}
-
 /// Returns the mean final loss; infinite if a run diverged or none finished.
 double mean_loss(const Arm& arm) {
   double sum = 0, count = 0;
@@ -62,28 +56,29 @@ void warn_of_edge(const RateGrid& grid, std::vector<std::string>& warnings) {
                      which + " that was tried; a better one may be beyond it");
 }
 
-/// Returns the largest factor by which the nearest rates differ from the best one; 1 if there are none.
-double gap_at_best(const RateGrid& grid) {
-  if (!grid.best || std::isnan(grid.rates.back())) return 1;
-  const std::size_t best = *grid.best;
-  const double below = best > 0 ? grid.rates[best] / grid.rates[best - 1] : 1;
-  const double above = best + 1 < grid.rates.size() ? grid.rates[best + 1] / grid.rates[best] : 1;
-  return std::max(below, above);
-}
-
 void warn_of_gaps(const RateGrid& grid, std::vector<std::string>& warnings) {
-  constexpr double coarse = 5 * (1 + 1e-9);  // ratios of decimal numbers are rounded
-  const double gap = gap_at_best(grid);
-  if (!(gap > coarse)) return;
+  if (!grid.is_coarse()) return;
   warnings.push_back("the learning rates next to the best one of " + grid.name + ", " +
                      shortest(grid.rates[*grid.best]) + ", differ from it by a factor of up to " +
-                     shortest(std::round(10 * gap) / 10) + "; rates between them may be better");
+                     shortest(std::round(10 * grid.gap_at_best()) / 10) + "; rates between them may be better");
 }
 
 }  // namespace
 
 bool RateGrid::best_at_edge() const {
   return rates.size() > 1 && best && (*best == 0 || *best + 1 == rates.size());
+}
+
+double RateGrid::gap_at_best() const {
+  if (!best || std::isnan(rates.back())) return 1;
+  const double below = *best > 0 ? rates[*best] / rates[*best - 1] : 1;
+  const double above = *best + 1 < rates.size() ? rates[*best + 1] / rates[*best] : 1;
+  return std::max(below, above);
+}
+
+bool RateGrid::is_coarse() const {
+  constexpr double coarse = 5 * (1 + 1e-9);  // ratios of decimal numbers are rounded
+  return gap_at_best() > coarse;
 }
 
 std::vector<RateGrid> rate_grids(std::span<const Arm> arms) {
@@ -98,29 +93,12 @@ std::vector<RateGrid> rate_grids(std::span<const Arm> arms) {
     }
     grids[place].arms.push_back(i);
   }
-  std::vector<std::string> labels;
-  for (const RateGrid& grid : grids) labels.push_back(common_label(grid, arms));
-  const std::vector<std::string> names = arm_names(naming_options(keys, labels));
+  const std::vector<std::string> names = arm_names(keys);
   for (std::size_t i = 0; i < grids.size(); ++i) {
-    grids[i].label = labels[i];
-    grids[i].options = difference_name(keys.front(), keys[i]);
     grids[i].name = grids[i].arms.size() == 1 ? arms[grids[i].arms.front()].name : names[i];
     complete(grids[i], arms);
   }
   return grids;
-}
-
-std::string labels_text(std::span<const RateGrid> grids) {
-  const auto is_named_by = [](const RateGrid& grid) { return grid.name.starts_with(grid.label); };
-  if (grids.empty() || std::ranges::count(grids, "", &RateGrid::label) > 0) return "";
-  if (!std::ranges::all_of(grids, is_named_by)) return "";  // the arms are named after their files
-  std::vector<std::string> meanings;
-  for (const RateGrid& grid : grids) {
-    const std::string meaning = grid.label + " is " + grid.options;
-    if (grid.label != grid.options && std::ranges::find(meanings, meaning) == meanings.end())
-      meanings.push_back(meaning);
-  }
-  return join(meanings, "; ");
 }
 
 std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& other) {

@@ -17,18 +17,17 @@ struct RateGrid {
   std::vector<double> rates;        ///< learning rates of these arms; NaN: the log does not say
   std::optional<std::size_t> best;  ///< index in the two lists above of the lowest mean final loss, among rates with a
                                     ///< finished run and no diverged one; none: there is no such rate
-  std::string label = {};           ///< label of all its arms; empty if they have different ones or none
-  std::string options = {};         ///< a name from the other options: see difference_name
 
   /// Whether the best rate is the smallest or the largest of several: a better one may be beyond it.
   bool best_at_edge() const;
+  /// Returns the largest factor by which the nearest rates differ from the best one; 1 if there are none.
+  double gap_at_best() const;
+  /// Whether that factor is above 5: rates between them may be better.
+  bool is_coarse() const;
 };
 
 /// Groups arms into grids, in the order of their first arms; every arm is in exactly one grid.
 std::vector<RateGrid> rate_grids(std::span<const Arm> arms);
-
-/// Says which options the labels in the grids' names stand for; empty if that is plain or there are no labels.
-std::string labels_text(std::span<const RateGrid> grids);
 
 /// Returns warnings about comparing two grids by their best rates: one has more rates than the other, or a best rate is
 /// at the edge. Both favour the grid that was searched more thoroughly.

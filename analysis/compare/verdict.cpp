@@ -275,7 +275,7 @@ std::string need_text(const Verdict& verdict) {
 
 std::string accuracy_text(const Verdict& verdict) {
   const double points = 100 * verdict.accuracy.mean, half = 100 * verdict.accuracy.half_width;
-  if (!(std::abs(points) > half)) return "";
+  if (!(half > 0 && std::abs(points) > half)) return "";
   return "accuracy is " + number(std::abs(points), 3) + " points " + (points < 0 ? "lower (" : "higher (") +
          level_text(verdict.criterion.level_of_each()) + " interval " + number(points - half, 3) + " to " +
          number(points + half, 3) + ", not counted among the comparisons)";

@@ -257,9 +257,10 @@ void check_rise(const Facts& facts, Found& found) {
 }
 
 /// Returns the finding for a run that diverged. A divergence in dense steps is unrelated to the freeze and the codec.
-Finding divergence(const Facts& facts, const std::string& reason) {
+Finding divergence(const Facts& facts, const std::string& event) {
+  const std::string reason = event.substr(0, event.find("; lower the learning rate"));  // the finding has its own hint
   const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
-  if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, reason, ""};
+  if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, event, ""};
   const bool has_losses = !is_replay(facts.log.header());
   if (facts.steps.empty() || (has_losses && !std::isfinite(facts.steps.front().loss))) {
     const std::string when =

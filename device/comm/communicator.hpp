@@ -27,8 +27,8 @@ class Communicator {
   /// Returns the numbers of all ranks, in host memory and in rank order.
   virtual std::vector<double> all_gather(std::span<const double> own) = 0;
 
-  /// Whether the calling program carries the blocks to the other ranks over its network, where sending fewer bytes is
-  /// worth a larger number of blocks.
+  /// Whether the calling program sends the blocks to the other ranks over its own network. If so, fewer bytes are
+  /// preferable even in a larger number of blocks.
   virtual bool is_network() const { return false; }
 
   /// Bytes of device memory that all_to_all has received from other ranks so far.

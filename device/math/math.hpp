@@ -56,7 +56,7 @@ ONEBIT_HOST_DEVICE inline float exp(float x) {
   constexpr float log2_e = 1.44269504f;
   constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;  // n * ln2_high is exact
   constexpr float round = 12582912.0f;                                 // 1.5 * 2^23: adding it rounds to an integer
-  float inside = x < -104.0f ? -104.0f : x;                            // NaN passes both comparisons
+  float inside = x < -104.0f ? -104.0f : x;                            // NaN fails both comparisons, so it stays NaN
   inside = inside > 89.0f ? 89.0f : inside;
   const float n = (inside * log2_e + round) - round;
   const float r = (inside - n * ln2_high) - n * ln2_low;

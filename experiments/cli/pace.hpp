@@ -7,7 +7,8 @@ namespace onebit::experiments {
 
 /// Speed and remaining time of a job that reports how much of it is done. The speed is an exponential average over the
 /// last quarter of the time so far, and over at least twenty seconds. The remaining time counts down with the clock and
-/// is corrected gradually; it rises only if the estimate has become clearly longer, and otherwise stands still.
+/// is corrected gradually. It stands still if the estimate has become a little longer, and rises only if it has become
+/// clearly longer.
 class Pace {
  public:
   /// Registers that `done` of `all` units are done. now: seconds from any origin, never decreasing. The first call sets

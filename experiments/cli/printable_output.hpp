@@ -10,7 +10,7 @@ namespace onebit::experiments {
 
 /// Makes everything printable() that goes to std::cout during its lifetime, except line ends: names and texts in the
 /// files that a command reads may contain sequences that control a terminal. Lines are passed on whole, the rest when
-/// std::cout is flushed. Colours bypass this filter, so that no text can set them.
+/// std::cout is flushed. The program's own colours bypass this filter; those in a text do not.
 class PrintableOutput : public Screen {
  public:
   PrintableOutput();

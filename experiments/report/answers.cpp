@@ -56,22 +56,28 @@ std::string reservation(const Verdict& verdict) {
   return ", by " + percent_text(least) + " to " + percent_text(most);
 }
 
-/// Returns ": it may be 4.9% lower or 3.6% higher", the ends of the interval; empty where losses blew up.
+/// Returns ": it may be anything from 4.9% lower to 3.6% higher", the ends of the interval; empty where losses blew up.
 std::string possible_text(const Verdict& verdict) {
   constexpr double tenfold = 9;
   const analysis::Interval& relative = verdict.difference.relative;
   const double low = relative.mean - relative.half_width, high = relative.mean + relative.half_width;
   if (!(low > -1 && high < tenfold)) return "";
-  return ": it may be " + number(-100 * low, 3) + "% lower or " + number(100 * high, 3) + "% higher";
+  return ": it may be anything from " + number(100 * std::abs(low), 3) + "% lower to " + number(100 * high, 3) +
+         "% higher";
 }
 
-/// Returns a clause if the best rate of an arm is the smallest or the largest that was tried, which does not do it
-/// justice; otherwise empty.
-std::string edge_text(const Comparison& comparison, const std::string& arm) {
-  const std::size_t index = grid_of(comparison, arm);
-  if (index == comparison.grids.size() || !comparison.grids[index].best_at_edge()) return "";
-  return ", at the rates that were tried (a better one may lie beyond its best, the " +
-         std::string(*comparison.grids[index].best == 0 ? "smallest)" : "largest)");
+/// Returns a clause if a better rate may exist for the arm that ended higher, which then was not done justice;
+/// otherwise empty.
+std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
+  if (verdict.judgement != Judgement::better && verdict.judgement != Judgement::worse) return "";
+  const std::string& higher = verdict.judgement == Judgement::worse ? verdict.arm : verdict.baseline;
+  const std::size_t index = grid_of(comparison, higher);
+  if (index == comparison.grids.size()) return "";
+  const analysis::RateGrid& grid = comparison.grids[index];
+  const std::string at = ", at the rates that were tried (";
+  if (grid.best_at_edge())
+    return at + "the best of " + grid.name + " is the " + (*grid.best == 0 ? "smallest)" : "largest)");
+  return grid.is_coarse() ? at + "those next to the best of " + grid.name + " are far from it)" : "";
 }
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".
@@ -81,10 +87,9 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
     case Judgement::equivalent:
       return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin);
     case Judgement::better:
-      return arm + " ends at a lower loss than " + baseline + reservation(verdict);
+      return arm + " ends at a lower loss than " + baseline + reservation(verdict) + edge_text(comparison, verdict);
     case Judgement::worse:
-      return arm + " ends at a higher loss than " + baseline + reservation(verdict) +
-             edge_text(comparison, verdict.arm);
+      return arm + " ends at a higher loss than " + baseline + reservation(verdict) + edge_text(comparison, verdict);
     case Judgement::not_resolved:
       return "These seeds cannot tell the final loss of " + arm + " from that of " + baseline + possible_text(verdict);
     case Judgement::too_few_seeds:
@@ -115,7 +120,7 @@ std::string evidence_text(const Verdict& verdict) {
 
 std::string mood_of(const Comparison& comparison, const Verdict& verdict) {
   const Judgement judgement = verdict.judgement;
-  if (judgement == Judgement::worse && !edge_text(comparison, verdict.arm).empty()) return "";
+  if (!edge_text(comparison, verdict).empty()) return "";
   if (!reservation(verdict).empty() && (judgement == Judgement::better || judgement == Judgement::worse)) return "";
   if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
   constexpr Judgement bad[] = {Judgement::worse, Judgement::not_comparable_diverged,

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/compare/arm_names.hpp"
 #include "experiments/report/figures.hpp"
 
 namespace onebit::experiments {
@@ -41,7 +42,8 @@ std::vector<Family> families(std::span<const Arm> arms, std::span<const ArmFigur
   for (std::size_t a = 0; a < arms.size(); ++a) {
     if (!std::isfinite(figures[a].boundary_bytes.mean) || !std::isfinite(figures[a].auc.mean)) continue;
     analysis::OptionValues options = arms[a].options;
-    std::erase_if(options, [](const auto& option) { return option.first == "boundary.k"; });
+    std::erase_if(options,
+                  [](const auto& option) { return option.first == "boundary.k" || option.first == analysis::kLabel; });
     const auto [place, added] = known.try_emplace(options, all.size());
     if (added) all.push_back({arms[a].name, {}});
     Family& family = all[place->second];

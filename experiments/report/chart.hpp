@@ -27,8 +27,9 @@ std::string axis_label(const analysis::LossCurve& curve);
 /// seconds on each cluster. Long curves are thinned. shown: the arms that the chart shows at first.
 Json chart_data(const analysis::Comparison& comparison, std::span<const std::string> shown);
 
-/// Returns the chart of data from chart_data, or of none (an empty text). It is drawn by a script in the page; without
-/// scripts it stays hidden. Empty if this program was built without the chart's library.
+/// Returns the chart as HTML; empty if this program was built without the chart's library. A script in the page draws
+/// it; without scripts it stays hidden. data: the result of chart_data, or an empty text for a chart that is filled
+/// later.
 std::string chart_html(const std::string& data);
 
 }  // namespace onebit::experiments

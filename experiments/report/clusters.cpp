@@ -105,7 +105,8 @@ std::string parts_line(const Report& report) {
   if (steps.empty()) return "";
   std::vector<std::string> words;
   for (const auto& [text, arms] : steps) words.push_back(std::string(arms).append(": ").append(text));
-  return "Time of a step there: " + join(words, "; ") + ". Fewer bytes shorten only the sending.";
+  return "Time of a step on " + report.comparison.clusters.front().name + ": " + join(words, "; ") +
+         ". Fewer bytes shorten only the sending.";
 }
 
 bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster) {

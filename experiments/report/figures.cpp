@@ -155,8 +155,9 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, In
       .name = "steps-" + arm,
       .caption =
           "How far one bit would move the coordinate with the smallest denominator, in learning rates. The bit has "
-          "the scale of its tensor or, in a run that exchanges all tensors as one vector, of this vector, so such "
-          "a run is not comparable with one tensor by tensor. Large values warn that compressed steps may explode, but "
+          "the scale of its tensor or, in a run that exchanges all tensors as one vector, of this vector. Such "
+          "a run cannot be compared with one that exchanges tensor by tensor. Large values warn that compressed steps "
+          "may explode, but "
           "do not prove it."};
   figure.plot = {.title = "Longest 1-bit steps, " + arm,
                  .x_label = "step",

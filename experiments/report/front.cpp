@@ -117,7 +117,7 @@ std::string rate_text(const analysis::Rates& rates) {
 }
 
 /// Number of clusters in the first table; the times on all of them are in a table further down.
-constexpr std::size_t kMostClusters = 2;
+constexpr std::size_t kMostClusters = 4;
 
 Table best_table(const Comparison& comparison) {
   const bool clicks = has_auc(comparison.arms), crosses = has_boundary(comparison.arms);
@@ -125,7 +125,7 @@ Table best_table(const Comparison& comparison) {
   if (crosses) header.emplace_back("at boundary");
   const std::size_t clusters = std::min(kMostClusters, comparison.arms.front().seconds.size());
   for (std::size_t c = 0; c < clusters; ++c) {
-    header.push_back("est. time on " + comparison.arms.front().seconds[c].cluster);
+    header.push_back("est. on " + comparison.arms.front().seconds[c].cluster);
   }
   header.emplace_back("runs");
   Table table(header);
@@ -211,7 +211,9 @@ bool has_workload(const Report& report) {
 
 /// Says which computing time the estimates include.
 std::string computing_text(const Report& report) {
-  if (report.comparison.computing.empty()) return "and the computing time that was given.";
+  const std::vector<analysis::ComputingGroup>& groups = report.comparison.computing;
+  if (groups.empty()) return "and the computing time that was given.";
+  if (groups.front().runs == 0) return "without computing, because no log has its time.";
   return std::string("and the computing time of this simulation (") +
          (has_workload(report) ? "--workload: that of a known network on GPUs"
                                : "--step.forward, --step.backward: that of your GPUs; 'onebit price': known networks") +
@@ -229,12 +231,12 @@ std::string times_html(const Report& report) {
   const std::string how =
       "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
       computing_text(report) +
-      " Short messages and compressed exchanges are the least certain: some took twice as long as predicted. "
+      " Short messages and compressed exchanges are the least certain: some took up to 2.9 times as long as predicted. "
       "Dense gradients are sent as fp32" +
       fp16;
-  const std::string first = cluster_lines(report).front() + " " + parts_line(report);
-  return html::details("How the times were estimated", "clusters, computing, what takes time in a step",
-                       html::paragraph(how, "facts") + html::paragraph(first, "facts"));
+  return html::details(
+      "How the times were estimated", "clusters, computing, what takes time in a step",
+      html::paragraph(how, "facts") + html::list(cluster_lines(report)) + html::paragraph(parts_line(report), "facts"));
 }
 
 /// Returns a line that leads to the findings on single runs; empty if there are none.

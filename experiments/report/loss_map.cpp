@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -118,8 +119,9 @@ std::string loss_map_html(const Report& report) {
   return html + "</tbody></table></div>\n" +
          html::paragraph(
              "Mean final loss with its 95% interval over the seeds. A stronger green marks a better rank of the "
-             "loss. * marks the lowest loss of a row and the frame the lowest of all, which need not differ from the "
-             "others (see the answers above); italics mark arms that diverged or ended above their starting loss.",
+             "loss. * marks the lowest loss of a row; the frame marks the lowest of all, whose lead may be noise (see "
+             "the "
+             "answers above). Italics mark arms that diverged or ended above their starting loss.",
              "facts");
 }
 

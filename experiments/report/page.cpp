@@ -89,15 +89,22 @@ std::string thresholds_html(const analysis::VarianceView& view) {
 
 /// Says when the variance was frozen, and when each rule would have frozen it.
 std::string freeze_text(const analysis::VarianceView& view, const Run& run) {
+  if (analysis::option_of(run.header, "freeze.scope") == "tensor")
+    return view.freeze_step > 0
+               ? "The first variance of a tensor was frozen after step " + std::to_string(view.freeze_step) + "."
+               : "No tensor's variance was frozen.";
   const double wanted = analysis::number_in(analysis::option_of(run.header, "freeze.threshold").value_or(""));
   const auto row = std::ranges::find(view.thresholds, wanted, &analysis::Threshold::threshold);
-  std::string text = view.freeze_step > 0
-                         ? "The variance was frozen after step " + std::to_string(view.freeze_step) + "."
-                         : "The variance was not frozen.";
-  if (row == view.thresholds.end()) return text;
-  const auto at = [](Index step) { return step > 0 ? "at step " + std::to_string(step) : std::string("nowhere"); };
-  return text + " With a threshold of " + shortest(wanted) + ", the rule auto would freeze it " + at(row->freeze_step) +
-         " and the published rule " + at(row->published) + ", as far as this run shows.";
+  const std::string frozen = view.freeze_step > 0
+                                 ? "The variance was frozen after step " + std::to_string(view.freeze_step) + "."
+                                 : "The variance was not frozen.";
+  if (row == view.thresholds.end()) return frozen;
+  const Index last = view.freeze_step > 0 ? view.freeze_step : view.steps.back();
+  const auto at = [&](Index step) {
+    return step > 0 ? "at step " + std::to_string(step) : "not by step " + std::to_string(last);
+  };
+  return frozen + " With a threshold of " + shortest(wanted) + ", the rule auto would freeze it " +
+         at(row->freeze_step) + " and the published rule " + at(row->published) + ".";
 }
 
 std::string variance_html(const Report& report, const std::vector<Figure>& figures) {
@@ -140,8 +147,7 @@ std::string network_html(const Report& report) {
                 "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
                 "run with compute, codec and update.") +
             html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
-            html::list(computing_lines(comparison.computing)) + html::list(cluster_lines(report)) +
-            html::table(parts_table(report)) +
+            html::list(computing_lines(comparison.computing)) + html::table(parts_table(report)) +
             html::paragraph(
                 "NCCL chooses a protocol by the size of a message and the network. A protocol with a lower "
                 "latency sends more slowly.",

@@ -41,7 +41,8 @@ Pair pair_of(const Report& report, const Verdict& verdict) {
           figures_of(report.comparison, verdict.baseline)};
 }
 
-/// The time of a baseline divided by that of an arm on one cluster, with its range within the cluster's uncertainty.
+/// The time of a baseline divided by that of an arm on one cluster; low and high: if the arm's exchanges take longer or
+/// shorter by the cluster's uncertainty.
 struct Speed {
   std::size_t cluster = 0;
   double ratio = kNone, low = kNone, high = kNone;
@@ -52,15 +53,18 @@ std::vector<Speed> speeds_of(const Pair& pair) {
   for (std::size_t c = 0; c < pair.here.seconds.size(); ++c) {
     const analysis::ClusterSeconds &here = pair.here.seconds[c], &there = pair.there.seconds[c];
     const double ratio = there.seconds.mean / here.seconds.mean;
-    const double longer = there.longer / here.longer, shorter = there.shorter / here.shorter;
-    if (!std::isfinite(ratio)) continue;
-    speeds.push_back({c, ratio, std::min({ratio, longer, shorter}), std::max({ratio, longer, shorter})});
+    if (std::isfinite(ratio))
+      speeds.push_back({c, ratio, there.seconds.mean / here.longer, there.seconds.mean / here.shorter});
   }
   return speeds;
 }
 
-std::string faster_text(double ratio) {
-  return ratio >= 1 ? number(ratio, 3) + " times as fast" : number(1 / ratio, 3) + " times as long";
+/// Returns "1.44 times as fast on eth1 (0.97 to 2.8)".
+std::string speed_text(const Speed& speed, const std::string& cluster) {
+  const bool faster = speed.ratio >= 1;
+  const auto text = [&](double ratio, int digits) { return number(faster ? ratio : 1 / ratio, digits); };
+  return text(speed.ratio, 3) + " times as " + (faster ? "fast" : "long") + " on " + cluster + " (" +
+         text(faster ? speed.low : speed.high, 2) + " to " + text(faster ? speed.high : speed.low, 2) + ")";
 }
 
 /// The clusters on which an arm gains most and least, or the one of them that says it all; none if its time is about
@@ -76,24 +80,15 @@ std::vector<Speed> named_speeds(const Pair& pair) {
   return {*most, *least};
 }
 
-/// Returns "is an estimated 1.44 times as fast on eth1, but takes 1.84 times as long on ib100"; empty without speeds.
+/// Returns "is an estimated 1.44 times as fast on eth1 (0.97 to 2.8), but takes 1.84 times as long on ib100 (1.5 to
+/// 2.2)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds) {
   if (speeds.empty()) return "";
-  const auto on = [&](const Speed& speed) { return faster_text(speed.ratio) + " on " + clusters[speed.cluster].name; };
+  const auto on = [&](const Speed& speed) { return speed_text(speed, clusters[speed.cluster].name); };
   const std::string verb = speeds.front().ratio >= 1 ? "is an estimated " : "takes an estimated ";
   if (speeds.size() == 1) return verb + on(speeds[0]);
   const bool turns = speeds[0].ratio > 1 && speeds[1].ratio < 1;
   return verb + on(speeds[0]) + (turns ? ", but takes " : " and ") + on(speeds[1]);
-}
-
-/// Returns "1.2 to 1.5 times as fast on eth1 if its links are 50% slower or faster"; empty if that changes little.
-std::string range_text(const Speed& speed, const netmodel::Cluster& cluster) {
-  const bool faster = speed.ratio >= 1;
-  const std::string low = number(faster ? speed.low : 1 / speed.high, 2),
-                    high = number(faster ? speed.high : 1 / speed.low, 2);
-  if (low == high) return "";
-  return low + " to " + high + " times as " + (faster ? "fast" : "long") + " on " + cluster.name +
-         " if its links are " + percent_text(netmodel::uncertainty_of(cluster)) + " slower or faster";
 }
 
 /// Says why an arm that sends less is slower on the cluster where it gains least; otherwise empty.
@@ -102,7 +97,7 @@ std::string reason_text(const Pair& pair, const std::vector<Speed>& speeds,
   if (speeds.empty() || !(pair.here.bytes.mean < pair.there.bytes.mean)) return "";
   const Speed& least = *std::ranges::min_element(speeds, {}, &Speed::ratio);
   const std::string part = least.ratio < 1 ? grown_part(pair.here, pair.there, least.cluster) : "";
-  return part.empty() ? "" : " It is slower on " + clusters[least.cluster].name + " by " + part + ".";
+  return part.empty() ? "" : " It is slower on " + clusters[least.cluster].name + " because of " + part + ".";
 }
 
 /// Returns "sends 4.43 times fewer bytes", or another such text.
@@ -111,6 +106,14 @@ std::string bytes_saved_text(double here, double there) {
   const double ratio = there / here;
   if (!is_visible(ratio)) return "";
   return "sends " + number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? "fewer" : "more") + " bytes";
+}
+
+/// Returns " (2.22 times fewer than fp16 gradients)" if the baseline sends fp32 gradients at every step.
+std::string fp16_text(const Pair& pair) {
+  const double ratio = pair.there.bytes.mean / pair.here.bytes.mean, fp16 = pair.here.ratio_fp16.times.mean;
+  const bool dense = std::abs(pair.here.ratio_fp32.times.mean / ratio - 1) < 0.01;
+  if (!dense || !is_visible(ratio) || !(fp16 > 1)) return "";
+  return " (" + number(fp16, 3) + " times fewer than fp16 gradients)";
 }
 
 std::string both(const std::string& bytes, const std::string& speeds) {
@@ -150,8 +153,11 @@ bool is_slower_by_messages(const Pair& pair) {
 
 std::string costs_text(const Report& report, const Verdict& verdict) {
   const Pair pair = pair_of(report, verdict);
-  const std::string costs = both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean),
-                                 speeds_text(report.comparison.clusters, named_speeds(pair)));
+  const std::vector<Speed> speeds = speeds_of(pair);
+  const bool alike = !speeds.empty() && std::ranges::none_of(speeds, is_visible, &Speed::ratio);
+  const std::string costs =
+      both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean) + fp16_text(pair),
+           alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named_speeds(pair)));
   return costs.empty() ? "" : " " + in_same_steps(pair) + " " + costs + ".";
 }
 
@@ -160,21 +166,24 @@ std::string conditions_text(const Report& report, const Verdict& verdict) {
   const std::vector<Speed> speeds = named_speeds(pair);
   if (speeds.empty()) return "";
   const std::vector<netmodel::Cluster>& clusters = report.comparison.clusters;
-  std::vector<std::string> ranges;
-  for (const Speed& speed : speeds) ranges.push_back(range_text(speed, clusters[speed.cluster]));
-  std::erase(ranges, "");
-  const std::vector<analysis::ComputingGroup>& computing = report.comparison.computing;
-  std::string text;
-  if (computing.size() == 1 && computing.front().runs > 0)
-    text += " The times hold for steps that compute for " + seconds_text(computing.front().seconds) + ", as here.";
-  if (!ranges.empty()) text += " Ranges: " + join(ranges, "; ") + ".";
-  return text + reason_text(pair, speeds, clusters);
+  std::vector<std::string> shares;
+  for (const Speed& speed : speeds) {
+    const std::string share = percent_text(netmodel::uncertainty_of(clusters[speed.cluster]));
+    if (std::ranges::find(shares, share) == shares.end()) shares.push_back(share);
+  }
+  const netmodel::StepEstimate& step = analysis::example_times(pair.here).steps[speeds.front().cluster];
+  return " The ranges hold if its exchanges take " + join(shares, " or ") +
+         " more or less time than estimated. A step computes for " +
+         seconds_text((step.forward + step.backward).value) + "; the longer that is, the less the exchanges matter." +
+         reason_text(pair, speeds, clusters);
 }
 
 std::string stages_text(const Report& report, const Verdict& verdict) {
   const analysis::Run& run = example_of(pair_of(report, verdict).arm);
+  if (outcome_of(run) != analysis::Outcome::finished) return "";
   double dense = 0, all = 0;
   for (const analysis::StepRange& range : run.exchanges) {
+    if (!range.compressed && dense < all) return "";  // dense and compressed steps alternate
     all += range.steps();
     if (!range.compressed) dense += range.steps();
   }
@@ -184,17 +193,19 @@ std::string stages_text(const Report& report, const Verdict& verdict) {
   if (!(dense > 0 && dense < all && share > 0 && share <= 1 &&
         fewer > visible * all * run.summary.dense_step_bytes / run.summary.bytes))
     return "";
-  return " Its " + number(dense, 6) + " dense steps send " + percent_text(std::round(100 * share) / 100) +
+  return " Its " + number(dense, 6) + " dense steps send " +
+         percent_text(std::min(0.99, std::round(100 * share) / 100)) +
          " of its bytes; after them a step with an exchange sends " + number(fewer, 3) +
          " times fewer than a dense one.";
 }
 
 std::string target_costs_text(const Report& report, const Verdict& verdict) {
-  constexpr double alike = 1.25;
+  constexpr double alike = 1.1;
   constexpr std::size_t bytes = 2, seconds = 3;  // axes of RunCurve::x
   const Pair pair = pair_of(report, verdict);
   const std::vector<const Arm*> arms = {&pair.arm, &pair.baseline};
-  const double target = analysis::common_target(arms);
+  const bool given = report.comparison.target_is_given;
+  const double target = given ? report.comparison.target : analysis::common_target(arms);
   if (!std::isfinite(target)) return "";
   const auto ratio = [&](std::size_t axis) {
     return reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
@@ -212,7 +223,8 @@ std::string target_costs_text(const Report& report, const Verdict& verdict) {
                             pair.here.seconds.front().cluster);
   }
   if (costs.empty()) return "";
-  return " To reach a loss of " + number(target, 4) + ", as every run of both arms did, it " + costs + ".";
+  return " To reach a loss of " + number(target, 4) +
+         (given ? " it " : ", as every finished run of both arms did, it ") + costs + ".";
 }
 
 std::string messages_text(const Report& report, const Verdict& verdict) {

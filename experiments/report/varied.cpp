@@ -11,6 +11,7 @@ std::vector<VariedOption> varied(std::span<const analysis::Arm> arms) {
   std::map<std::string, std::set<std::string>> values;
   for (const analysis::Arm& arm : arms) {
     for (const auto& [option, value] : arm.options) values[option].insert(value);
+    values.erase(analysis::kLabel);  // it varies with what it stands for
   }
   std::vector<VariedOption> result;
   for (const auto& [option, set] : values) {

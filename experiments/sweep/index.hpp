@@ -1,6 +1,6 @@
 #pragma once
 // The index of a sweep: one row per point in point order, with its settings and its result. Times are in the last
-// columns; all other columns are the same however often the sweep was interrupted.
+// column; all other columns are the same however often the sweep was interrupted.
 
 #include "experiments/sweep/points.hpp"
 #include "experiments/sweep/results.hpp"

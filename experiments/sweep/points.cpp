@@ -144,6 +144,12 @@ std::string& value_in(Settings& settings, const std::string& name) {
   return std::ranges::find(settings, name, &Settings::value_type::first)->second;
 }
 
+/// Whether an arm gives its label itself.
+bool sets_label(const Combination& combination) {
+  const auto own = combination.settings.begin() + static_cast<std::ptrdiff_t>(combination.common);
+  return std::any_of(own, combination.settings.end(), [](const auto& setting) { return setting.first == "label"; });
+}
+
 /// Returns a combination's runs, one for each seed.
 std::vector<Point> seeds_of(const Combination& combination, Index seeds, const Settings& execution) {
   std::vector<Point> points;
@@ -158,7 +164,7 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
     point.arm = combination.arm;
     point.varied = combination.varied;
     point.settings = with_execution(execution, combination);
-    if (!point.arm.empty()) point.settings.emplace_back("label", point.arm);
+    if (!point.arm.empty() && !sets_label(combination)) point.settings.emplace_back("label", point.arm);
     point.settings.emplace_back("seed", std::to_string(first));
     point.settings = last_of_each(point.settings);
     for (const auto& [key, value] : point.settings) require_storable(key, value);

@@ -19,8 +19,8 @@ class MaskedCoordinates {
   /// Finds the masked coordinates again, after the variance changed or more of it was frozen.
   void follow(const device::Buffer<float>& variance, std::span<const Range> frozen);
 
-  /// Visits the mark that an event was reported. The coordinates are not visited, because they follow from the frozen
-  /// variance.
+  /// Visits the flag that says whether the event was reported. The coordinates are not visited, because they follow
+  /// from the frozen variance.
   void visit_state(device::StateVisitor& visitor) { visitor.number("reported", reported_); }
 
   /// Checks the gradients of a group of this device's workers.

@@ -77,7 +77,9 @@ class Run:
 
     @property
     def arm(self) -> str:
-        """The name of the arm, if compare has named the file NAME-SEED.h5; otherwise the file's name."""
+        """The run's label, as sweep gives one; without it the file's name, without the seed if compare has named it."""
+        if self._settings.get("label"):
+            return self._settings["label"]
         return self.name.removesuffix(f"-{self.header['seed']}")
 
     @functools.cached_property

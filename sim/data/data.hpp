@@ -16,8 +16,8 @@ namespace onebit::sim {
 
 class FeatureRows;
 
-/// Where examples were drawn. The place is also the key of the random numbers that a model uses, which are those of
-/// dropout.
+/// Where examples were drawn. The place is also the key of a model's random numbers, which dropout
+/// uses.
 struct DrawPlace {
   std::uint32_t seed = 0;
   Index step = 0;

@@ -10,7 +10,7 @@ namespace onebit::sim {
 /// Order statistics of the positive numbers of each tensor; NaN if there are none. They are exact, so every backend
 /// finds the same ones.
 struct PositiveRanksKernel {
-  static constexpr Index kSample = Index{1} << 16;  ///< most coordinates of a tensor that are ranked
+  static constexpr Index kSample = Index{1} << 16;  ///< largest number of coordinates that are ranked in a tensor
   static constexpr Index kResults = 3;
 
   const float* values;

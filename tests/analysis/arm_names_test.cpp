@@ -71,8 +71,22 @@ TEST_CASE("arm names: what differs from another configuration, without the label
   CHECK(difference_name(first, arm) == "onebit-adam, granularity fused");
 }
 
+TEST_CASE("arm names: what labels stand for, without what varies within one of them") {
+  const auto arm = [](const std::string& label, const std::string& optimizer, const std::string& batch) {
+    return Options{{"label", label}, {"optimizer", optimizer}, {"batch", batch}};
+  };
+  CHECK(label_meanings(std::vector{arm("small", "adam", "8"), arm("large", "lamb", "16")}) ==
+        "small is adam; large is lamb, batch 16");
+  CHECK(label_meanings(std::vector{arm("a", "adam", "8"), arm("a", "adam", "16"), arm("b", "lamb", "8")}) ==
+        "a is adam; b is lamb");
+  CHECK(label_meanings(std::vector{arm("adam", "adam", "8"), arm("sgd", "sgd", "8")}).empty());
+  CHECK(label_meanings(std::vector{arm("a", "adam", "8"), arm("", "lamb", "8")}).empty());
+  CHECK(label_meanings(std::vector<Options>{}).empty());
+}
+
 TEST_CASE("arm names: a single arm is named after its optimizer") {
   CHECK(names({{{"optimizer", "adam"}, {"batch", "8"}}}) == Names{"adam"});
+  CHECK(names({{{"optimizer", "adam"}, {"label", "mine"}}}) == Names{"mine"});
   CHECK(names({{{"batch", "8"}}}) == Names{"run"});
   CHECK(names({}).empty());
 }

@@ -67,20 +67,15 @@ TEST_CASE("rate grid: without a rate in the log there is one arm to a grid") {
   CHECK(rate_grids({}).empty());
 }
 
-TEST_CASE("rate grid: named by the label that its arms share") {
-  std::vector<Arm> arms = {arm("adam", "1", {2}), arm("adam", "2", {3}), arm("lamb", "1", {2}), arm("lamb", "2", {3})};
-  arms[0].label = arms[1].label = "small";
-  arms[2].label = arms[3].label = "large";
-  CHECK(rate_grids(arms)[0].name == "small");
-  CHECK(rate_grids(arms)[1].name == "large");
-  CHECK(labels_text(rate_grids(arms)) == "small is adam; large is lamb");
-  arms[0].label = arms[1].label = "adam";
-  CHECK(labels_text(rate_grids(arms)) == "large is lamb");
-  arms[3].label = "larger";  // labels do not divide a grid
-  REQUIRE(rate_grids(arms).size() == 2);
-  CHECK(rate_grids(arms)[0].name == "adam");
-  CHECK(labels_text(rate_grids(arms)).empty());
-  CHECK(labels_text({}).empty());
+TEST_CASE("rate grid: arms with other labels are in other grids, named by the labels") {
+  const auto labelled = [](const std::string& label, const std::string& rate) {
+    return make_arm(label + ", lr " + rate, {2}, {{"label", label}, {"optimizer", "adam"}, {"optimizer.lr", rate}});
+  };
+  const std::vector<Arm> arms = {labelled("a", "1"), labelled("a", "2"), labelled("b", "1"), labelled("b", "2")};
+  const std::vector<RateGrid> grids = rate_grids(arms);
+  REQUIRE(grids.size() == 2);
+  CHECK(grids[0].name == "a");
+  CHECK(grids[1].name == "b");
 }
 
 TEST_CASE("rate grid: warnings") {

@@ -127,6 +127,8 @@ TEST_CASE("sweep: a run carries the name of its arm, which does not decide the n
   const std::vector<Point> named = points({"--arm", "small:optimizer=sgd"}), plain = points({"--optimizer", "sgd"});
   CHECK(named[0].config.label == "small");
   CHECK(plain[0].config.label.empty());
+  CHECK(points({"--label", "all", "--arm", "small:optimizer=sgd"})[0].config.label == "small");
+  CHECK(points({"--arm", "small:optimizer=sgd,label=own"})[0].config.label == "own");
   CHECK(named[0].name == plain[0].name);
 }
 

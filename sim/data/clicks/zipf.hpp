@@ -21,7 +21,7 @@ class ZipfRanks {
 
  private:
   std::vector<double> sums_;          // sum of the weights up to and including each rank
-  std::vector<std::uint32_t> guide_;  // rank of the points 0, 1/rows, 2/rows, .. 1, between which to search
+  std::vector<std::uint32_t> guide_;  // [i]: the rank at i/rows; a draw is searched between two of them
 };
 
 }  // namespace onebit::sim

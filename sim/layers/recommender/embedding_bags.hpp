@@ -17,7 +17,7 @@ namespace onebit::sim {
 /// so that its bits do not depend on threads, devices, groups or ranks.
 ///
 /// Every device keeps a copy of all tables, and devices exchange the gradients of the pooled embeddings at the end of
-/// a step. What the workers would exchange is recorded elsewhere (Boundary, and the row numbers here).
+/// a step. Boundary records what the workers would exchange, except for the row numbers, which are recorded here.
 class EmbeddingBags final : public Layer {
  public:
   struct Shape {
