@@ -254,7 +254,8 @@ TEST_CASE("report: what takes time in a step, and what grew against the baseline
     return figures;
   };
   Report report;
-  report.comparison.clusters = {{.name = "net"}};
+  report.comparison.clusters.resize(1);
+  report.comparison.clusters.front().name = "net";
   report.comparison.arms = {arm("dense", 5, 2, 0), arm("bits", 5, 1, 2), arm("alone", 5, 0, 0), arm("failed", 0, 0, 0)};
   const std::vector<analysis::ArmFigures>& arms = report.comparison.arms;
   for (const analysis::ArmFigures& each : arms) report.shown.push_back(each.name);
