@@ -5,6 +5,7 @@
 #include <set>
 
 #include "experiments/output/price_output.hpp"
+#include "experiments/report/answers.hpp"
 #include "netmodel/cluster/fabric.hpp"
 
 namespace onebit::experiments {
@@ -92,19 +93,16 @@ std::vector<std::string> cluster_lines(const Report& report) {
 
 std::string parts_line(const Report& report) {
   if (report.comparison.clusters.empty()) return "";
-  std::vector<std::pair<std::string, std::string>> steps;  // text, arms
+  std::vector<std::pair<std::string, std::vector<std::string>>> steps;  // text, arms
   for (const analysis::ArmFigures* arm : shown_arms(report)) {
     const std::string text = step_text(step_of(*arm, 0));
-    const auto same = std::ranges::find(steps, text, &std::pair<std::string, std::string>::first);
-    if (same == steps.end()) {
-      steps.emplace_back(text, arm->name);
-    } else {
-      same->second.append(" and ").append(arm->name);
-    }
+    auto same = std::ranges::find(steps, text, &std::pair<std::string, std::vector<std::string>>::first);
+    if (same == steps.end()) same = steps.insert(same, {text, {}});
+    same->second.push_back(arm->name);
   }
   if (steps.empty()) return "";
   std::vector<std::string> words;
-  for (const auto& [text, arms] : steps) words.push_back(std::string(arms).append(": ").append(text));
+  for (const auto& [text, arms] : steps) words.push_back(enumerated(arms).append(": ").append(text));
   return "Time of a step on " + report.comparison.clusters.front().name + ": " + join(words, "; ") +
          ". Fewer bytes shorten only the sending.";
 }
