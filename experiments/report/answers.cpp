@@ -17,8 +17,8 @@ using analysis::Comparison;
 using analysis::Judgement;
 using analysis::Verdict;
 
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, so that both hold together with 95% confidence; mean
-/// ratio over 3 paired seeds)".
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, 95% for both comparisons together; mean ratio over 3
+/// paired seeds)".
 std::string shift_of(const Verdict& verdict) {
   const analysis::Criterion& criterion = verdict.criterion;
   std::string text = analysis::shift_text(verdict.difference) + " (";
@@ -26,8 +26,7 @@ std::string shift_of(const Verdict& verdict) {
   text.append(analysis::range_text(verdict.difference));
   if (criterion.comparisons > 1) {
     const std::string all = criterion.comparisons == 2 ? "both" : "all " + std::to_string(criterion.comparisons);
-    text +=
-        ", so that " + all + " comparisons hold together with " + analysis::level_text(criterion.level) + " confidence";
+    text += ", " + analysis::level_text(criterion.level) + " for " + all + " comparisons together";
   }
   text += verdict.difference.is_ratio ? "; mean ratio over " : "; mean over ";
   return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
