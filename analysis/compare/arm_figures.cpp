@@ -196,26 +196,21 @@ SharedComputing computing_of(std::span<const Arm> arms) {
   return SharedComputing(runs);
 }
 
-/// Returns the time of a run on a cluster on whose links everything takes `times` as long.
-double seconds_with(const Run& run, const netmodel::Cluster& cluster, double times, const Pricing& pricing) {
-  const netmodel::Cluster changed = netmodel::with_faster_links(cluster, 1 / times);
-  const Timeline clock(pricing.computing.size_of(run.summary), run.exchanges, changed, pricing.model, pricing.rules);
-  return clock.at(run.summary.steps);
-}
-
-/// Returns the times of the whole run on each cluster.
+/// Returns the times of the whole run on each cluster. If exchanges overlap with the backward pass, what they take
+/// longer is not hidden, and what they take shorter shortens the part that is not hidden.
 std::vector<ClusterSeconds> seconds_of(const std::vector<TimedRun>& runs, const Pricing& pricing) {
   const Runs finished = runs_that(runs, has_finished);
-  const Run& example = finished.empty() ? *runs.front().run : *finished.front()->run;
+  const TimedRun& example = finished.empty() ? runs.front() : *finished.front();
+  const auto steps = static_cast<double>(example.run->summary.steps);
   std::vector<ClusterSeconds> seconds;
   for (std::size_t c = 0; c < pricing.clusters.size(); ++c) {
     const netmodel::Cluster& cluster = pricing.clusters[c];
-    const double uncertainty = netmodel::uncertainty_of(cluster);
-    seconds.push_back(
-        {cluster.name,
-         interval_of(finished, [&](const TimedRun& run) { return run.clocks[c].at(run.run->summary.steps); }),
-         seconds_with(example, cluster, 1 + uncertainty, pricing),
-         seconds_with(example, cluster, 1 - uncertainty, pricing)});
+    const netmodel::StepEstimate step = example.clocks[c].mean();
+    const double change = netmodel::uncertainty_of(cluster) * step.all_communication.value;
+    const double shown = step.communication.value, time = example.clocks[c].at(example.run->summary.steps);
+    const auto at_end = [&](const TimedRun& run) { return run.clocks[c].at(run.run->summary.steps); };
+    seconds.push_back({cluster.name, interval_of(finished, at_end), time + steps * (shown > 0 ? change : 0),
+                       time - steps * std::min(change, shown)});
   }
   return seconds;
 }

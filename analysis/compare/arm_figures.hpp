@@ -39,8 +39,8 @@ struct RunCurve {
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;
-  /// The time of the run of example_times if all times on the links are longer or shorter by the cluster's uncertainty;
-  /// only in ArmFigures::seconds.
+  /// The time of the run of example_times if its exchanges take longer or shorter by the cluster's uncertainty; only in
+  /// ArmFigures::seconds.
   double longer = std::numeric_limits<double>::quiet_NaN(), shorter = longer;
 };
 

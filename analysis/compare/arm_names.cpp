@@ -114,14 +114,6 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   return names;
 }
 
-std::string difference_name(const Options& first, const Options& arm) {
-  std::vector<std::string> options = options_in(std::vector{first, arm});
-  std::erase_if(options, [&](const std::string& option) {
-    return option == kLabel || (option != "optimizer" && value_in(first, option) == value_in(arm, option));
-  });
-  return name_by(options, arm);
-}
-
 std::string label_meanings(std::span<const Options> arms) {
   std::vector<std::pair<std::string, Options>> labels;  // in order of appearance, with the options of the first arm
   std::set<std::string> varying = {kLabel};
@@ -137,10 +129,16 @@ std::string label_meanings(std::span<const Options> arms) {
       if (value_in(known->second, option) != value_in(arm, option)) varying.insert(option);
     }
   }
+  std::vector<std::string> options;  // those in which labels differ
+  for (const std::string& option : options_in(arms)) {
+    const bool differs = std::ranges::any_of(labels, [&](const auto& label) {
+      return value_in(label.second, option) != value_in(labels.front().second, option);
+    });
+    if (differs && !varying.contains(option)) options.push_back(option);
+  }
   std::vector<std::string> meanings;
-  for (auto& [label, options] : labels) {
-    std::erase_if(options, [&](const auto& option) { return varying.contains(option.first); });
-    const std::string meaning = difference_name(labels.front().second, options);
+  for (const auto& [label, values] : labels) {
+    const std::string meaning = name_by(options, values);
     if (!meaning.empty() && meaning != label) meanings.push_back(label + " is " + meaning);
   }
   return join(meanings, "; ");

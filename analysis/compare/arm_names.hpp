@@ -18,14 +18,8 @@ inline constexpr const char* kLabel = "label";
 /// A single configuration is named after its label or else its optimizer, or "run" if it has neither.
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
-/// Returns the optimizer of a configuration and every other option, except the label, whose value differs from that of
-/// `first`: "onebit-adam, granularity fused".
-std::string difference_name(const std::map<std::string, std::string>& first,
-                            const std::map<std::string, std::string>& arm);
-
-/// Says what the labels of configurations stand for: the options in which they differ from those of the first label,
-/// without options that vary within a label: "large is lamb, batch 16". Empty without labels, or if they say it
-/// themselves.
+/// Says what the labels of configurations stand for: the options in which labels differ, without those that vary within
+/// a label: "small is adam, batch 8; large is lamb, batch 16". Empty without labels, or if they say it themselves.
 std::string label_meanings(std::span<const std::map<std::string, std::string>> arms);
 
 /// Whether an arm's name holds the learning rate of its options, as in "adam, lr 0.01".

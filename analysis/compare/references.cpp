@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/compare/arm_names.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "optim/parent.hpp"
@@ -18,11 +19,11 @@ std::string optimizer_of(const Arm& arm) {
   return value_of(arm.options, "optimizer");
 }
 
-/// Counts the options, besides the optimizer and its learning rate, in which two arms differ.
+/// Counts the options, besides the label, the optimizer and its learning rate, in which two arms differ.
 Index distance(const OptionValues& a, const OptionValues& b) {
   const auto missing = [](const OptionValues& from, const OptionValues& in, bool count_values) {
     return std::ranges::count_if(from, [&](const auto& option) {
-      if (option.first == "optimizer" || option.first == "optimizer.lr") return false;
+      if (option.first == "optimizer" || option.first == "optimizer.lr" || option.first == kLabel) return false;
       const auto other = in.find(option.first);
       return other == in.end() || (count_values && other->second != option.second);
     });

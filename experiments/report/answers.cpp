@@ -76,7 +76,7 @@ std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
   const std::string at = ", at the rates that were tried (";
   if (grid.best_at_edge())
     return at + "the best of " + grid.name + " is the " + (*grid.best == 0 ? "smallest)" : "largest)");
-  return grid.is_coarse() ? at + "those next to the best of " + grid.name + " are far from it)" : "";
+  return grid.is_coarse() ? at + "a rate next to the best of " + grid.name + " is far from it)" : "";
 }
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".

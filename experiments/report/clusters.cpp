@@ -5,7 +5,6 @@
 #include <set>
 
 #include "experiments/output/price_output.hpp"
-#include "experiments/report/answers.hpp"
 #include "netmodel/cluster/fabric.hpp"
 
 namespace onebit::experiments {
@@ -101,10 +100,12 @@ std::string parts_line(const Report& report) {
     same->second.push_back(arm->name);
   }
   if (steps.empty()) return "";
+  const bool exchanges = std::ranges::any_of(
+      shown_arms(report), [](const analysis::ArmFigures* arm) { return step_of(*arm, 0).all_communication.value > 0; });
   std::vector<std::string> words;
-  for (const auto& [text, arms] : steps) words.push_back(enumerated(arms).append(": ").append(text));
+  for (const auto& [text, arms] : steps) words.push_back(join(arms, " and ").append(": ").append(text));
   return "Time of a step on " + report.comparison.clusters.front().name + ": " + join(words, "; ") +
-         ". Fewer bytes shorten only the sending.";
+         (exchanges ? ". Fewer bytes shorten only the sending." : ".");
 }
 
 bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster) {

@@ -213,15 +213,16 @@ bool has_workload(const Report& report) {
 std::string computing_text(const Report& report) {
   const std::vector<analysis::ComputingGroup>& groups = report.comparison.computing;
   if (groups.empty()) return "and the computing time that was given.";
-  if (groups.front().runs == 0) return "without computing, because no log has its time.";
+  if (std::ranges::all_of(groups, [](const auto& group) { return group.runs == 0; }))
+    return "without computing, because no log has its time.";
   return std::string("and the computing time of this simulation (") +
          (has_workload(report) ? "--workload: that of a known network on GPUs"
                                : "--step.forward, --step.backward: that of your GPUs; 'onebit price': known networks") +
          "). The longer a step computes, the less the exchange matters.";
 }
 
-/// Says in a part to open how the times were estimated, what the first cluster is, and what takes time there; empty if
-/// there are no times.
+/// Says in a part to open how the times were estimated, what the clusters are, and what takes time on the first; empty
+/// if there are no times.
 std::string times_html(const Report& report) {
   const Comparison& comparison = report.comparison;
   if (comparison.clusters.empty()) return "";

@@ -99,12 +99,13 @@ std::string freeze_text(const analysis::VarianceView& view, const Run& run) {
                                  ? "The variance was frozen after step " + std::to_string(view.freeze_step) + "."
                                  : "The variance was not frozen.";
   if (row == view.thresholds.end()) return frozen;
-  const Index last = view.freeze_step > 0 ? view.freeze_step : view.steps.back();
-  const auto at = [&](Index step) {
-    return step > 0 ? "at step " + std::to_string(step) : "not by step " + std::to_string(last);
+  const std::string by = " by step " + std::to_string(view.freeze_step > 0 ? view.freeze_step : view.steps.back());
+  const auto text = [&](const std::string& rule, Index step) {
+    return rule +
+           (step > 0 ? " would have frozen it at step " + std::to_string(step) : " would not have frozen it" + by);
   };
-  return frozen + " With a threshold of " + shortest(wanted) + ", the rule auto would freeze it " +
-         at(row->freeze_step) + " and the published rule " + at(row->published) + ".";
+  return frozen + " With a threshold of " + shortest(wanted) + ", " + text("the rule auto", row->freeze_step) +
+         ", and " + text("the published rule", row->published) + ".";
 }
 
 std::string variance_html(const Report& report, const std::vector<Figure>& figures) {

@@ -64,7 +64,7 @@ std::string speed_text(const Speed& speed, const std::string& cluster) {
   const bool faster = speed.ratio >= 1;
   const auto text = [&](double ratio, int digits) { return number(faster ? ratio : 1 / ratio, digits); };
   return text(speed.ratio, 3) + " times as " + (faster ? "fast" : "long") + " on " + cluster + " (" +
-         text(faster ? speed.low : speed.high, 2) + " to " + text(faster ? speed.high : speed.low, 2) + ")";
+         text(faster ? speed.low : speed.high, 3) + " to " + text(faster ? speed.high : speed.low, 3) + ")";
 }
 
 /// The clusters on which an arm gains most and least, or the one of them that says it all; none if its time is about
@@ -102,7 +102,7 @@ std::string reason_text(const Pair& pair, const std::vector<Speed>& speeds,
 
 /// Returns "sends 4.43 times fewer bytes", or another such text.
 std::string bytes_saved_text(double here, double there) {
-  if (here == there) return "sends the same number of bytes";
+  if (here == there) return here > 0 ? "sends the same number of bytes" : "sends nothing, either";
   const double ratio = there / here;
   if (!is_visible(ratio)) return "";
   return "sends " + number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? "fewer" : "more") + " bytes";
@@ -166,15 +166,20 @@ std::string conditions_text(const Report& report, const Verdict& verdict) {
   const std::vector<Speed> speeds = named_speeds(pair);
   if (speeds.empty()) return "";
   const std::vector<netmodel::Cluster>& clusters = report.comparison.clusters;
-  std::vector<std::string> shares;
+  std::vector<std::string> shares, all;  // without and with the clusters
   for (const Speed& speed : speeds) {
-    const std::string share = percent_text(netmodel::uncertainty_of(clusters[speed.cluster]));
+    const netmodel::Cluster& cluster = clusters[speed.cluster];
+    const std::string share = percent_text(netmodel::uncertainty_of(cluster));
     if (std::ranges::find(shares, share) == shares.end()) shares.push_back(share);
+    all.push_back(share + " (" + cluster.name + ")");
   }
   const netmodel::StepEstimate& step = analysis::example_times(pair.here).steps[speeds.front().cluster];
-  return " The ranges hold if its exchanges take " + join(shares, " or ") +
-         " more or less time than estimated. A step computes for " +
-         seconds_text((step.forward + step.backward).value) + "; the longer that is, the less the exchanges matter." +
+  const netmodel::Seconds computing = step.forward + step.backward;
+  return " The ranges hold if its exchanges take " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
+         " more or less time than estimated." +
+         (computing.value > 0 ? " A step computes for " + seconds_text(computing.value) +
+                                    "; the longer that is, the less the exchanges matter."
+                              : "") +
          reason_text(pair, speeds, clusters);
 }
 
@@ -190,11 +195,11 @@ std::string stages_text(const Report& report, const Verdict& verdict) {
   const double share = dense * run.summary.dense_step_bytes / run.summary.bytes;
   const double fewer = run.summary.dense_step_bytes / run.summary.compressed_step_bytes;
   constexpr double visible = 1.25;
-  if (!(dense > 0 && dense < all && share > 0 && share <= 1 &&
+  if (!(dense > 1 && dense < all && share > 0 && share <= 1 &&
         fewer > visible * all * run.summary.dense_step_bytes / run.summary.bytes))
     return "";
   return " Its " + number(dense, 6) + " dense steps send " +
-         percent_text(std::min(0.99, std::round(100 * share) / 100)) +
+         percent_text(std::clamp(std::round(100 * share) / 100, 0.01, 0.99)) +
          " of its bytes; after them a step with an exchange sends " + number(fewer, 3) +
          " times fewer than a dense one.";
 }

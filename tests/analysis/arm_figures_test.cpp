@@ -80,13 +80,12 @@ TEST_CASE("arm figures: estimated seconds, with computing where it is given") {
   CHECK_THROWS_AS(figures(two_seeds(), 5, 0, small), ConfigError);
 }
 
-TEST_CASE("arm figures: only the time on the links is longer or shorter by the cluster's uncertainty") {
+TEST_CASE("arm figures: only the time of exchanges is longer or shorter by the cluster's uncertainty") {
   netmodel::Cluster cluster = ring_cluster();
   cluster.uncertainty = 0.25;
   const ClusterSeconds seconds = figures(two_seeds(), 5, 0.25, cluster).seconds[0];
-  // NCCL's protocols differ by latencies of which a small part does not belong to the links.
-  CHECK(seconds.longer - 2.5 == Approx(1.25 * 10 * step_seconds()).epsilon(0.005));
-  CHECK(seconds.shorter - 2.5 == Approx(0.75 * 10 * step_seconds()).epsilon(0.005));
+  CHECK(seconds.longer - 2.5 == Approx(1.25 * 10 * step_seconds()).epsilon(1e-9));
+  CHECK(seconds.shorter - 2.5 == Approx(0.75 * 10 * step_seconds()).epsilon(1e-9));
 }
 
 TEST_CASE("arm figures: loss against steps, samples, bytes and seconds") {
