@@ -101,7 +101,7 @@ std::string parts_line(const Report& report) {
   }
   if (steps.empty()) return "";
   const bool exchanges = std::ranges::any_of(
-      shown_arms(report), [](const analysis::ArmFigures* arm) { return step_of(*arm, 0).all_communication.value > 0; });
+      shown_arms(report), [](const analysis::ArmFigures* arm) { return step_of(*arm, 0).communication.value > 0; });
   std::vector<std::string> words;
   for (const auto& [text, arms] : steps) words.push_back(join(arms, " and ").append(": ").append(text));
   return "Time of a step on " + report.comparison.clusters.front().name + ": " + join(words, "; ") +
