@@ -120,8 +120,7 @@ std::string loss_map_html(const Report& report) {
          html::paragraph(
              "Mean final loss with its 95% interval over the seeds. A stronger green marks a better rank of the "
              "loss. * marks the lowest loss of a row; the frame marks the lowest of all, whose lead may be noise (see "
-             "the "
-             "answers above). Italics mark arms that diverged or ended above their starting loss.",
+             "the answers above). Italics mark arms that diverged or ended above their starting loss.",
              "facts");
 }
 

@@ -153,11 +153,10 @@ bool is_slower_by_messages(const Pair& pair) {
 
 std::string costs_text(const Report& report, const Verdict& verdict) {
   const Pair pair = pair_of(report, verdict);
-  const std::vector<Speed> speeds = speeds_of(pair);
-  const bool alike = !speeds.empty() && std::ranges::none_of(speeds, is_visible, &Speed::ratio);
-  const std::string costs =
-      both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean) + fp16_text(pair),
-           alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named_speeds(pair)));
+  const std::vector<Speed> named = named_speeds(pair);
+  const bool alike = named.empty() && !speeds_of(pair).empty();
+  const std::string costs = both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean) + fp16_text(pair),
+                                 alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named));
   return costs.empty() ? "" : " " + in_same_steps(pair) + " " + costs + ".";
 }
 
@@ -194,10 +193,9 @@ std::string stages_text(const Report& report, const Verdict& verdict) {
   }
   const double share = dense * run.summary.dense_step_bytes / run.summary.bytes;
   const double fewer = run.summary.dense_step_bytes / run.summary.compressed_step_bytes;
+  const double fewer_in_all = all * run.summary.dense_step_bytes / run.summary.bytes;
   constexpr double visible = 1.25;
-  if (!(dense > 1 && dense < all && share > 0 && share <= 1 &&
-        fewer > visible * all * run.summary.dense_step_bytes / run.summary.bytes))
-    return "";
+  if (!(dense > 1 && dense < all && share > 0 && share <= 1 && fewer > visible * fewer_in_all)) return "";
   return " Its " + number(dense, 6) + " dense steps send " +
          percent_text(std::clamp(std::round(100 * share) / 100, 0.01, 0.99)) +
          " of its bytes; after them a step with an exchange sends " + number(fewer, 3) +

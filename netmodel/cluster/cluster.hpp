@@ -114,7 +114,6 @@ struct Cluster {
 
 /// Upper bound on the rate of a link. A higher number was probably given in bits instead of bytes.
 inline constexpr BytesPerSecond kFastestLink{1e13};
-inline constexpr Seconds kLongestLatency{10};
 
 /// Throws ConfigError that names the field for an impossible cluster: a link whose rate is 0 or above kFastestLink, a
 /// negative latency, an unknown node or GPU.
