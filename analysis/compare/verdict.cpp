@@ -247,8 +247,8 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
     verdict.judgement = Judgement::not_comparable_untrained;
     return;
   }
-  const auto needed = [&](double difference) {
-    return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), verdict_power);
+  const auto needed = [&](double difference, double power = verdict_power) {
+    return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), power);
   };
   // There are too few seeds to resolve half of the margin: otherwise the interval would exclude 0 or lie within the
   // margin.
@@ -257,6 +257,9 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   verdict.seeds_needed = needed(verdict.visible);
   const double seen = std::abs(verdict.difference.relative.mean);
   if (seen > verdict.visible) verdict.seeds_for_seen = needed(seen);
+  const double each_side = (1 + verdict_power) / 2;
+  const Index equivalence = needed(criterion.margin, each_side);
+  if (seen < criterion.margin && equivalence > verdict.difference.pairs) verdict.seeds_for_equivalence = equivalence;
 }
 
 }  // namespace
@@ -267,10 +270,12 @@ std::string level_text(double level) {
 }
 
 std::string need_text(const Verdict& verdict) {
-  const std::string text =
-      "detecting " + percent(verdict.visible) + " takes " + seeds_needed_text(verdict.seeds_needed);
-  if (verdict.seeds_for_seen == 0) return text;
-  return text + ", the observed difference " + seeds_needed_text(verdict.seeds_for_seen);
+  std::string text = "detecting " + percent(verdict.visible) + " takes " + seeds_needed_text(verdict.seeds_needed);
+  if (verdict.seeds_for_seen > 0) text += ", the observed difference " + seeds_needed_text(verdict.seeds_for_seen);
+  const Index equivalence = verdict.seeds_for_equivalence;
+  if (equivalence > 0 && verdict.seeds_needed <= useful_seeds)
+    text += ", showing equivalence " + seeds_needed_text(equivalence);
+  return text;
 }
 
 std::string accuracy_text(const Verdict& verdict) {
@@ -371,10 +376,8 @@ std::string text_of(const std::vector<Verdict>& verdicts) {
   std::string text = text_of(criterion);
   if (any([](const Verdict& verdict) { return verdict.equivalent; }))
     text += "; equivalent means that the interval lies within ±" + percent(criterion.margin);
-  if (any([](const Verdict& verdict) { return verdict.seeds_needed > 0; })) {
-    text += "; the numbers of seeds, which are rough, are those that detect a difference with a power of " +
-            percent(verdict_power);
-  }
+  if (any([](const Verdict& verdict) { return verdict.seeds_needed > 0; }))
+    text += "; the numbers of seeds are rough estimates, for a power of " + percent(verdict_power);
   return text;
 }
 

@@ -76,6 +76,9 @@ struct Verdict {
   double visible = 0;
   Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
   Index seeds_for_seen = 0;  ///< the same for a difference like the one that was seen; 0 if that is not above `visible`
+  /// If unresolved and the mean lies within the margin: pairs needed for an interval within the margin with
+  /// verdict_power, if the true difference is 0; 0 if there are already as many, and otherwise.
+  Index seeds_for_equivalence = 0;
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."
   /// Runs left out, arms of different lengths, losses that were still falling, seeds without a partner.
@@ -91,7 +94,8 @@ std::string text_of(const Criterion& criterion);
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
-/// Returns "detecting 1% takes about 480 seeds, the observed difference about 12 seeds".
+/// Returns "detecting 1% takes about 11 seeds, showing equivalence about 14 seeds", with "the observed difference about
+/// 18 seeds" if that is above the one to detect.
 std::string need_text(const Verdict& verdict);
 
 /// Returns "accuracy is 1.2 points lower (95% interval -2 to -0.4, not counted among the comparisons)"; empty unless

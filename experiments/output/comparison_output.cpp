@@ -48,9 +48,9 @@ Json arm_json(const ArmFigures& arm) {
                                                    {"seconds", seconds_json(cost.seconds)}})}});
 }
 
-/// Returns the number of seeds needed; null unless the verdict is not_resolved.
-Json needed_json(const analysis::Verdict& verdict) {
-  return verdict.seeds_needed > 0 ? Json(verdict.seeds_needed) : Json(std::nan(""));
+/// Returns a number of seeds; null for 0, which stands for none.
+Json needed_json(Index seeds) {
+  return seeds > 0 ? Json(seeds) : Json(std::nan(""));
 }
 
 Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
@@ -65,7 +65,8 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
                                   {"comparisons", verdict.criterion.comparisons},
                                   {"margin", verdict.criterion.margin},
                                   {"equivalent", Json::boolean(verdict.equivalent)},
-                                  {"seeds_needed", needed_json(verdict)},
+                                  {"seeds_needed", needed_json(verdict.seeds_needed)},
+                                  {"seeds_for_equivalence", needed_json(verdict.seeds_for_equivalence)},
                                   {"p", verdict.difference.p},
                                   {"accuracy_difference", interval_json(verdict.accuracy)},
                                   {"sentence", verdict.sentence},

@@ -16,38 +16,69 @@ bool is_number(const std::string& word) {
   return !word.empty() && *end == '\0';
 }
 
-/// Returns a text with # for every number. Digits within a word, such as a tensor's name, stay.
-std::string without_numbers(const std::string& text) {
-  std::string pattern, word;
+/// Returns a text in pieces: words, and the characters between them.
+std::vector<std::string> pieces_of(const std::string& text) {
+  std::vector<std::string> pieces = {""};
   for (const char c : text) {
-    const bool ends = std::string_view(" (),;:%").find(c) != std::string_view::npos;
-    if (!ends) {
-      word += c;
-      continue;
+    if (std::string_view(" (),;:%").find(c) == std::string_view::npos) {
+      pieces.back() += c;
+    } else {
+      pieces.insert(pieces.end(), {std::string(1, c), ""});
     }
-    pattern += (is_number(word) ? "#" : word) + c;
-    word.clear();
   }
-  return pattern + (is_number(word) ? "#" : word);
+  return pieces;
 }
 
-bool is_of_one_arm(const SharedFinding& finding, std::size_t arm) {
-  return finding.seeds.size() == 1 && finding.seeds.contains(arm);
-}
-
-void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run& run,
-         std::vector<SharedFinding>& findings) {
-  const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
-  auto shared = std::ranges::find_if(findings, [&](const SharedFinding& each) {
-    return each.text == text || (is_of_one_arm(each, arm) && without_numbers(each.text) == without_numbers(text));
+/// Whether two texts are equal but for their numbers. Digits within a word, such as a tensor's name, count as text.
+bool differ_in_numbers(const std::string& a, const std::string& b) {
+  return std::ranges::equal(pieces_of(a), pieces_of(b), [](const std::string& left, const std::string& right) {
+    return left == right || (is_number(left) && is_number(right));
   });
-  if (shared == findings.end())
-    shared = findings.insert(
-        findings.end(),
-        {.cause = finding.cause, .text = text, .hint = finding.hint, .varies = false, .seeds = {}, .paths = {}});
-  shared->varies |= shared->text != text;
-  shared->seeds[arm].push_back(run.summary.seed);
-  shared->paths.push_back(run.summary.path);
+}
+
+/// Returns texts that differ only in numbers as one text with their ranges: "ended at 11.9 to 14.2". Returns the first
+/// if they differ in other words.
+std::string merged(const std::vector<std::string>& texts) {
+  std::vector<std::vector<std::string>> all;
+  for (const std::string& text : texts) {
+    if (!differ_in_numbers(texts.front(), text)) return texts.front();
+    all.push_back(pieces_of(text));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < all.front().size(); ++i) {
+    const auto at = [i](const std::vector<std::string>& pieces) -> const std::string& { return pieces[i]; };
+    const auto value = [&](const std::vector<std::string>& pieces) { return std::strtod(at(pieces).c_str(), nullptr); };
+    const bool same = std::ranges::all_of(all, [&](const auto& pieces) { return at(pieces) == at(all.front()); });
+    text +=
+        same ? at(all.front())
+             : at(*std::ranges::min_element(all, {}, value)) + " to " + at(*std::ranges::max_element(all, {}, value));
+  }
+  return text;
+}
+
+/// The findings of one cause on several runs.
+struct Group {
+  analysis::Cause cause;
+  std::vector<std::string> texts, hints;
+  std::map<std::size_t, std::vector<std::uint32_t>> seeds;
+  std::vector<std::string> paths;
+
+  bool takes(const std::string& text, std::size_t arm) const {
+    const bool of_one_arm = seeds.size() == 1 && seeds.contains(arm);
+    const bool equal = std::ranges::count(texts, text) == std::ssize(texts);
+    return equal || (of_one_arm && differ_in_numbers(texts.front(), text));
+  }
+};
+
+void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run& run, std::vector<Group>& groups) {
+  const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
+  auto group = std::ranges::find_if(groups, [&](const Group& each) { return each.takes(text, arm); });
+  if (group == groups.end())
+    group = groups.insert(groups.end(), {.cause = finding.cause, .texts = {}, .hints = {}, .seeds = {}, .paths = {}});
+  group->texts.push_back(text);
+  group->hints.push_back(finding.hint);
+  group->seeds[arm].push_back(run.summary.seed);
+  group->paths.push_back(run.summary.path);
 }
 
 std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {
@@ -59,37 +90,34 @@ std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {
 }  // namespace
 
 std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
-  std::vector<SharedFinding> findings;
+  std::vector<Group> groups;
   for (std::size_t a = 0; a < arms.size(); ++a) {
     for (const analysis::Run& run : arms[a].runs) {
       for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
-        if (finding.severity == analysis::Severity::note) continue;
-        add(finding, a, run, findings);
+        if (finding.severity != analysis::Severity::note) add(finding, a, run, groups);
       }
     }
+  }
+  std::vector<SharedFinding> findings;
+  for (Group& group : groups) {
+    findings.push_back(
+        {group.cause, merged(group.texts), merged(group.hints), std::move(group.seeds), std::move(group.paths)});
   }
   return findings;
 }
 
 std::string line_of(const SharedFinding& finding, std::span<const Arm> arms) {
   const std::size_t others = finding.paths.size() - 1;
-  std::string logs = finding.paths.front();
-  if (others > 0) logs += " and " + std::to_string(others) + " more";
-  if (finding.varies) {
-    logs = "numbers from " + finding.paths.front() + "; " + std::to_string(others) +
-           (others == 1 ? " other run has the same finding with its own numbers"
-                        : " other runs have the same finding with their own numbers");
-  }
+  const std::string more = others > 0 ? " and " + std::to_string(others) + " more" : "";
   const std::string hint = finding.hint.empty() ? "" : "; " + finding.hint;
-  return runs_text(finding, arms) + ": " + finding.text + hint + " (" + logs + ")";
+  return runs_text(finding, arms) + ": " + finding.text + hint + " (" + finding.paths.front() + more + ")";
 }
 
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding, std::span<const Arm> arms) {
   SharedFinding part = finding;
   std::erase_if(part.seeds,
                 [&](const auto& runs) { return std::ranges::find(names, arms[runs.first].name) == names.end(); });
-  if (part.seeds.empty()) return "";
-  return runs_text(part, arms) + ": " + part.text + (part.varies ? " (numbers from the first run)" : "");
+  return part.seeds.empty() ? "" : runs_text(part, arms) + ": " + part.text;
 }
 
 }  // namespace onebit::experiments

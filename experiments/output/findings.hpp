@@ -15,9 +15,10 @@ namespace onebit::experiments {
 /// that differ only in numbers.
 struct SharedFinding {
   analysis::Cause cause = analysis::Cause::errors_lost;
-  std::string text;     ///< severity and text in the first run: "warning: the variance was frozen early, ..."
-  std::string hint;     ///< what to do about it, with the numbers of the first run; may be empty
-  bool varies = false;  ///< whether other runs have other numbers
+  /// Severity and text, with ranges of the numbers in which runs differ: "problem: the loss ended at 11.9 to 14.2,
+  /// ...".
+  std::string text;
+  std::string hint;                                         ///< what to do about it; may be empty
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;  ///< seeds by index of the arm
   std::vector<std::string> paths;
 };

@@ -2,40 +2,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 namespace onebit::experiments {
 
 namespace {
 
-/// Returns a half width with two significant digits, or more if it needs more before the decimal point.
-std::string half_text(double half) {
-  const int whole = half >= 100 ? 1 + static_cast<int>(std::log10(half)) : 2;
-  return number(half, whole > 6 ? 2 : whole);
+/// Returns a number with so many digits after the decimal point.
+std::string fixed(double value, int places) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", places, value);
+  return text;
+}
+
+/// Whether a mean and its half width can be written without powers of ten.
+bool is_plain(double mean, double half) {
+  constexpr double most = 1e6, least = 1e-4;  // of the half width
+  return std::abs(mean) < most && half < most && half >= least;
+}
+
+/// Returns a mean and its half width, both to the place of the second significant digit of the half width, or to the
+/// place of its units if that is further left: "0.631 ± 0.033".
+std::string with_half(double mean, double half, const std::string& unit = "") {
+  if (!is_plain(mean, half)) return number(mean, 5) + unit + " ± " + number(half, 2) + unit;
+  const int places = std::max(0, 1 - static_cast<int>(std::floor(std::log10(half))));
+  return fixed(mean, places) + unit + " ± " + fixed(half, places) + unit;
 }
 
 }  // namespace
 
 std::string interval_text(const analysis::Interval& interval, int digits) {
+  if (std::isfinite(interval.half_width)) return with_half(interval.mean, interval.half_width);
   constexpr double most = 1e6;  // larger ones are written with a power of ten
   const double size = std::abs(interval.mean);
   const int whole_digits = size >= 1 && size < most ? 1 + static_cast<int>(std::log10(size)) : 1;
-  const std::string mean = number(interval.mean, std::max(digits, whole_digits));
-  if (!std::isfinite(interval.half_width)) return mean;
-  return mean + " ± " + half_text(interval.half_width);
+  return number(interval.mean, std::max(digits, whole_digits));
 }
 
 std::string with_interval(const std::string& mean, const analysis::Interval& interval) {
   const std::size_t unit = mean.find(' ');
   if (!std::isfinite(interval.half_width) || interval.mean == 0 || unit == std::string::npos) return mean;
-  const double shown = std::strtod(mean.c_str(), nullptr);
-  return mean.substr(0, unit) + " ± " + half_text(interval.half_width * shown / interval.mean) + mean.substr(unit);
+  const double scale = std::strtod(mean.c_str(), nullptr) / interval.mean;
+  return with_half(interval.mean * scale, interval.half_width * scale) + mean.substr(unit);
 }
 
 std::string percent_interval(const analysis::Interval& interval) {
   if (!std::isfinite(interval.mean)) return "-";
-  const std::string mean = number(100 * interval.mean, 3) + "%";
-  return std::isfinite(interval.half_width) ? mean + " ± " + half_text(100 * interval.half_width) + "%" : mean;
+  return std::isfinite(interval.half_width) ? with_half(100 * interval.mean, 100 * interval.half_width, "%")
+                                            : number(100 * interval.mean, 3) + "%";
 }
 
 Json interval_json(const analysis::Interval& interval) {

@@ -6,12 +6,13 @@
 
 namespace onebit::experiments {
 
-/// Returns "1.234 ± 0.056"; the mean alone if there is no interval. The mean has `digits` significant digits, or
-/// more if it needs more before the decimal point.
+/// Returns "1.234 ± 0.056": the half width has two significant digits, or more if it needs more before the decimal
+/// point, and the mean ends at the same place. Without an interval, returns the mean alone with `digits` significant
+/// digits, or more if it needs more before the decimal point.
 std::string interval_text(const analysis::Interval& interval, int digits = 5);
 /// Returns a mean that is written with a unit, "24.1 ms", with its interval: "24.1 ± 7.6 ms".
 std::string with_interval(const std::string& mean, const analysis::Interval& interval);
-/// Returns "63.5% ± 3.8%"; the mean alone if there is no interval.
+/// Returns "63.5% ± 3.8%"; the mean alone with three digits if there is no interval.
 std::string percent_interval(const analysis::Interval& interval);
 Json interval_json(const analysis::Interval& interval);
 

@@ -46,21 +46,23 @@ bool may_be_within_margin(const Verdict& verdict) {
   return std::abs(relative.mean) - relative.half_width < verdict.criterion.margin;
 }
 
-/// Returns by how much the losses differ, if that may be within the margin: ", by 0.64% to 2.94%".
-std::string reservation(const Verdict& verdict) {
+/// From here on a difference is not named in percent.
+constexpr double kTenfold = 9;
+
+/// Returns by how much the losses differ, ", by 0.64% to 2.94%", the ends of the interval; empty where losses blew up.
+std::string extent_text(const Verdict& verdict) {
   const analysis::Interval& relative = verdict.difference.relative;
-  if (!may_be_within_margin(verdict)) return "";
   const double least = std::abs(relative.mean) - relative.half_width,
                most = std::abs(relative.mean) + relative.half_width;
-  return ", by " + percent_text(least) + " to " + percent_text(most);
+  if (!(most < (relative.mean < 0 ? 1 : kTenfold))) return "";
+  return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%";
 }
 
 /// Returns ": it may be anything from 4.9% lower to 3.6% higher", the ends of the interval; empty where losses blew up.
 std::string possible_text(const Verdict& verdict) {
-  constexpr double tenfold = 9;
   const analysis::Interval& relative = verdict.difference.relative;
   const double low = relative.mean - relative.half_width, high = relative.mean + relative.half_width;
-  if (!(low > -1 && high < tenfold)) return "";
+  if (!(low > -1 && high < kTenfold)) return "";
   return ": it may be anything from " + number(100 * std::abs(low), 3) + "% lower to " + number(100 * high, 3) +
          "% higher";
 }
@@ -86,9 +88,9 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
     case Judgement::equivalent:
       return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin);
     case Judgement::better:
-      return arm + " ends at a lower loss than " + baseline + reservation(verdict) + edge_text(comparison, verdict);
+      return arm + " ends at a lower loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict);
     case Judgement::worse:
-      return arm + " ends at a higher loss than " + baseline + reservation(verdict) + edge_text(comparison, verdict);
+      return arm + " ends at a higher loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict);
     case Judgement::not_resolved:
       return "These seeds cannot tell the final loss of " + arm + " from that of " + baseline + possible_text(verdict);
     case Judgement::too_few_seeds:
@@ -103,24 +105,41 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
   return arm + " cannot be compared with " + baseline + ", whose final loss is 0";
 }
 
-/// Returns the evidence in a sentence; empty if there is none.
+/// Whether a verdict has only one pair of seeds, with a difference.
+bool has_one_pair(const Verdict& verdict) {
+  return verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() &&
+         std::isfinite(verdict.difference.relative.mean);
+}
+
+/// Returns the evidence on the losses in a sentence; empty if there is none.
 std::string evidence_text(const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
-  const bool one_pair = verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() &&
-                        std::isfinite(verdict.difference.relative.mean);
+  const bool one_pair = has_one_pair(verdict);
   if (!one_pair && !std::isfinite(verdict.difference.relative.half_width)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
   std::string text = one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
                               : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  const std::string accuracy = analysis::accuracy_text(verdict);
-  return accuracy.empty() ? text : text + " Its " + accuracy + ".";
+  return text;
+}
+
+/// Returns what is behind an answer, as a part to open.
+std::string evidence_html(const Report& report, const Verdict& verdict) {
+  std::vector<std::string> lines = {evidence_text(verdict)};
+  const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);
+  if (!accuracy.empty()) lines.push_back("Its " + accuracy + ".");
+  for (std::string& note : cost_notes(report, verdict)) lines.push_back(std::move(note));
+  std::erase(lines, "");
+  const Comparison& comparison = report.comparison;
+  return html::details(
+      "Evidence on " + name_at_best(comparison, verdict.arm) + " and " + name_at_best(comparison, verdict.baseline), "",
+      html::list(lines));
 }
 
 std::string mood_of(const Comparison& comparison, const Verdict& verdict) {
   const Judgement judgement = verdict.judgement;
   if (!edge_text(comparison, verdict).empty()) return "";
-  if (!reservation(verdict).empty() && (judgement == Judgement::better || judgement == Judgement::worse)) return "";
+  if (may_be_within_margin(verdict) && (judgement == Judgement::better || judgement == Judgement::worse)) return "";
   if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
   constexpr Judgement bad[] = {Judgement::worse, Judgement::not_comparable_diverged,
                                Judgement::not_comparable_untrained};
@@ -147,11 +166,8 @@ std::string answers_html(const Report& report) {
   const Comparison& comparison = report.comparison;
   std::string html;
   for (const Verdict& verdict : comparison.verdicts) {
-    html += html::paragraph(judgement_text(comparison, verdict) + "." + costs_text(report, verdict),
-                            "answer" + mood_of(comparison, verdict)) +
-            html::paragraph(evidence_text(verdict) + stages_text(report, verdict) + conditions_text(report, verdict) +
-                                target_costs_text(report, verdict) + messages_text(report, verdict),
-                            "evidence");
+    html += html::paragraph(judgement_text(comparison, verdict) + ".", "answer" + mood_of(comparison, verdict)) +
+            html::paragraph(costs_text(report, verdict), "costs") + evidence_html(report, verdict);
   }
   return html;
 }

@@ -14,7 +14,7 @@ const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, c
 /// Returns the name of the grid of an arm that is at its best rate; unlike the name of the arm, it omits the rate.
 std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Returns two paragraphs for every verdict: the answer with the costs, and its evidence.
+/// Returns for every verdict the answer, the costs, and the evidence on both as a part to open.
 std::string answers_html(const Report& report);
 
 /// Returns the warnings of a verdict, without those on runs that did not finish, which are listed with their arm.

@@ -116,6 +116,14 @@ std::string rate_text(const analysis::Rates& rates) {
   return shortest(rates.rate) + tried;
 }
 
+/// Whether all runs of all arms at their best rates finished.
+bool all_finished(const Comparison& comparison) {
+  return std::ranges::all_of(best_arms(comparison), [&](const std::string& name) {
+    const ArmFigures& arm = figures_of(comparison, name);
+    return arm.finished == arm.runs;
+  });
+}
+
 /// Number of clusters in the first table; the times on all of them are in a table further down.
 constexpr std::size_t kMostClusters = 4;
 
@@ -127,7 +135,8 @@ Table best_table(const Comparison& comparison) {
   for (std::size_t c = 0; c < clusters; ++c) {
     header.push_back("est. on " + comparison.arms.front().seconds[c].cluster);
   }
-  header.emplace_back("runs");
+  const bool whole = all_finished(comparison);
+  if (!whole) header.emplace_back("finished");
   Table table(header);
   for (const std::string& name : best_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
@@ -136,7 +145,7 @@ Table best_table(const Comparison& comparison) {
                                     bytes_text(arm.bytes.mean)};
     if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
-    row.push_back(std::to_string(arm.finished) + " of " + std::to_string(arm.runs));
+    if (!whole) row.push_back(std::to_string(arm.finished) + " of " + html::counted(arm.runs, "run"));
     table.add(std::move(row));
   }
   return table;
@@ -190,13 +199,20 @@ std::string evaluated_text(const Report& report) {
   return "on at most " + most + " " + examples + ", the same for every seed, ";
 }
 
+/// Returns "3 seeds" if each arm in the first table has as many, otherwise "the seeds".
+std::string seeds_of(const Comparison& comparison) {
+  std::set<Index> counts;
+  for (const std::string& name : best_arms(comparison)) counts.insert(figures_of(comparison, name).finished);
+  return counts.size() == 1 ? html::counted(*counts.begin(), "seed") : "the seeds";
+}
+
 /// Says what the columns of the first table are.
 std::string legend_of(const Report& report) {
   const Comparison& comparison = report.comparison;
   const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
   const std::string evaluated = evaluated_text(report);
-  return "Final loss: " + evaluated + "after the last step" + (seeds ? ", mean ± 95% interval over the seeds" : "") +
-         "." +
+  return "Final loss: " + evaluated + "after the last step" +
+         (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") + "." +
          (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
                                       : "");
 }

@@ -97,7 +97,7 @@ std::string reason_text(const Pair& pair, const std::vector<Speed>& speeds,
   if (speeds.empty() || !(pair.here.bytes.mean < pair.there.bytes.mean)) return "";
   const Speed& least = *std::ranges::min_element(speeds, {}, &Speed::ratio);
   const std::string part = least.ratio < 1 ? grown_part(pair.here, pair.there, least.cluster) : "";
-  return part.empty() ? "" : " It is slower on " + clusters[least.cluster].name + " because of " + part + ".";
+  return part.empty() ? "" : "It is slower on " + clusters[least.cluster].name + " because of " + part + ".";
 }
 
 /// Returns "sends 4.43 times fewer bytes", or another such text.
@@ -149,22 +149,9 @@ bool is_slower_by_messages(const Pair& pair) {
   });
 }
 
-}  // namespace
-
-std::string costs_text(const Report& report, const Verdict& verdict) {
-  const Pair pair = pair_of(report, verdict);
-  const std::vector<Speed> named = named_speeds(pair);
-  const bool alike = named.empty() && !speeds_of(pair).empty();
-  const std::string costs = both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean) + fp16_text(pair),
-                                 alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named));
-  return costs.empty() ? "" : " " + in_same_steps(pair) + " " + costs + ".";
-}
-
-std::string conditions_text(const Report& report, const Verdict& verdict) {
-  const Pair pair = pair_of(report, verdict);
-  const std::vector<Speed> speeds = named_speeds(pair);
+/// Says by how much the times in costs_text may be wrong; empty without speeds.
+std::string ranges_text(const std::vector<Speed>& speeds, const std::vector<netmodel::Cluster>& clusters) {
   if (speeds.empty()) return "";
-  const std::vector<netmodel::Cluster>& clusters = report.comparison.clusters;
   std::vector<std::string> shares, all;  // without and with the clusters
   for (const Speed& speed : speeds) {
     const netmodel::Cluster& cluster = clusters[speed.cluster];
@@ -172,18 +159,24 @@ std::string conditions_text(const Report& report, const Verdict& verdict) {
     if (std::ranges::find(shares, share) == shares.end()) shares.push_back(share);
     all.push_back(share + " (" + cluster.name + ")");
   }
-  const netmodel::StepEstimate& step = analysis::example_times(pair.here).steps[speeds.front().cluster];
-  const netmodel::Seconds computing = step.forward + step.backward;
-  return " The ranges hold if its exchanges take " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
-         " more or less time than estimated." +
-         (computing.value > 0 ? " A step computes for " + seconds_text(computing.value) +
-                                    "; the longer that is, the less the exchanges matter."
-                              : "") +
-         reason_text(pair, speeds, clusters);
+  return "The ranges hold if its exchanges take " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
+         " more or less time than estimated.";
 }
 
-std::string stages_text(const Report& report, const Verdict& verdict) {
-  const analysis::Run& run = example_of(pair_of(report, verdict).arm);
+/// Says how long a step computes; empty without speeds, or if a step does not compute.
+std::string computing_text(const Pair& pair, const std::vector<Speed>& speeds) {
+  if (speeds.empty()) return "";
+  const netmodel::StepEstimate& step = analysis::example_times(pair.here).steps[speeds.front().cluster];
+  const netmodel::Seconds computing = step.forward + step.backward;
+  if (!(computing.value > 0)) return "";
+  return "A step computes for " + seconds_text(computing.value) +
+         "; the longer that is, the less the exchanges matter.";
+}
+
+/// Says which share of an arm's bytes its dense steps send, and how many times fewer a compressed step sends; empty
+/// unless it has both and the factor is above that of the whole run.
+std::string stages_text(const Pair& pair) {
+  const analysis::Run& run = example_of(pair.arm);
   if (outcome_of(run) != analysis::Outcome::finished) return "";
   double dense = 0, all = 0;
   for (const analysis::StepRange& range : run.exchanges) {
@@ -196,16 +189,17 @@ std::string stages_text(const Report& report, const Verdict& verdict) {
   const double fewer_in_all = all * run.summary.dense_step_bytes / run.summary.bytes;
   constexpr double visible = 1.25;
   if (!(dense > 1 && dense < all && share > 0 && share <= 1 && fewer > visible * fewer_in_all)) return "";
-  return " Its " + number(dense, 6) + " dense steps send " +
+  return "Its " + number(dense, 6) + " dense steps send " +
          percent_text(std::clamp(std::round(100 * share) / 100, 0.01, 0.99)) +
          " of its bytes; after them a step with an exchange sends " + number(fewer, 3) +
          " times fewer than a dense one.";
 }
 
-std::string target_costs_text(const Report& report, const Verdict& verdict) {
+/// Returns a sentence on the costs of reaching the lowest loss that all runs of both arms reached, or the given target;
+/// empty where they are much like those of the whole run, or no run finished.
+std::string target_costs_text(const Report& report, const Pair& pair) {
   constexpr double alike = 1.1;
   constexpr std::size_t bytes = 2, seconds = 3;  // axes of RunCurve::x
-  const Pair pair = pair_of(report, verdict);
   const std::vector<const Arm*> arms = {&pair.arm, &pair.baseline};
   const bool given = report.comparison.target_is_given;
   const double target = given ? report.comparison.target : analysis::common_target(arms);
@@ -226,21 +220,47 @@ std::string target_costs_text(const Report& report, const Verdict& verdict) {
                             pair.here.seconds.front().cluster);
   }
   if (costs.empty()) return "";
-  return " To reach a loss of " + number(target, 4) +
+  return "To reach a loss of " + number(target, 4) +
          (given ? " it " : ", as every finished run of both arms did, it ") + costs + ".";
 }
 
-std::string messages_text(const Report& report, const Verdict& verdict) {
-  const Pair pair = pair_of(report, verdict);
+/// Says why an arm sends more messages than its baseline, if they cost it time: its tensors are exchanged one by one.
+/// Otherwise empty.
+std::string messages_text(const Pair& pair) {
   const sim::LogHeader& header = pair.arm.runs.front().header;
   const std::size_t tensors = header.tensors.size();
   if (pair.here.seconds.empty() || tensors < 2) return "";
   if (analysis::option_of(header, "optimizer.granularity") != "tensor") return "";
   if (!optim::takes_option(analysis::option_of(header, "optimizer").value_or(""), "granularity")) return "";
   if (!is_slower_by_messages(pair)) return "";
-  return " Each of its " + std::to_string(tensors) +
+  return "Each of its " + std::to_string(tensors) +
          " tensors is exchanged in messages of its own; where the codec allows it, --optimizer.granularity fused "
          "exchanges them as one vector (which also changes the results).";
+}
+
+}  // namespace
+
+std::string costs_text(const Report& report, const Verdict& verdict) {
+  const Pair pair = pair_of(report, verdict);
+  const std::vector<Speed> named = named_speeds(pair);
+  const bool alike = named.empty() && !speeds_of(pair).empty();
+  const std::string costs = both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean) + fp16_text(pair),
+                                 alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named));
+  return costs.empty() ? "" : in_same_steps(pair) + " " + costs + ".";
+}
+
+std::vector<std::string> cost_notes(const Report& report, const Verdict& verdict) {
+  const Pair pair = pair_of(report, verdict);
+  const std::vector<netmodel::Cluster>& clusters = report.comparison.clusters;
+  const std::vector<Speed> speeds = named_speeds(pair);
+  std::vector<std::string> notes = {stages_text(pair),
+                                    ranges_text(speeds, clusters),
+                                    computing_text(pair, speeds),
+                                    reason_text(pair, speeds, clusters),
+                                    messages_text(pair),
+                                    target_costs_text(report, pair)};
+  std::erase(notes, "");
+  return notes;
 }
 
 }  // namespace onebit::experiments

@@ -2,6 +2,7 @@
 // What an arm saves compared with its baseline, in sentences: bytes, and estimated time on the clusters.
 
 #include <string>
+#include <vector>
 
 #include "experiments/report/report.hpp"
 
@@ -11,20 +12,10 @@ namespace onebit::experiments {
 /// empty where they hardly differ from its baseline's.
 std::string costs_text(const Report& report, const analysis::Verdict& verdict);
 
-/// Says on what the times in costs_text depend: how long a step computes, and the uncertainty of the clusters. Also
-/// says why an arm that sends less is slower somewhere. Empty if costs_text has no times.
-std::string conditions_text(const Report& report, const analysis::Verdict& verdict);
-
-/// Says which share of an arm's bytes its dense steps send, and how many times fewer a compressed step sends; empty
-/// unless it has both and the factor is above that of the whole run.
-std::string stages_text(const Report& report, const analysis::Verdict& verdict);
-
-/// Returns a sentence on the costs of reaching the lowest loss that all runs of both arms reached; empty where they are
-/// much like those of the whole run, or no run finished.
-std::string target_costs_text(const Report& report, const analysis::Verdict& verdict);
-
-/// Says why an arm sends more messages than its baseline, if they cost it time: its tensors are exchanged one by one.
-/// Otherwise empty.
-std::string messages_text(const Report& report, const analysis::Verdict& verdict);
+/// Returns sentences on what is behind these costs, as far as there is something to say: which share of the bytes the
+/// dense steps send; by how much the times may be wrong, how long a step computes, why an arm that sends less is slower
+/// somewhere, and whether that is because its tensors are exchanged one by one; what reaching a loss costs, if that is
+/// not much like the whole run: the target that was given, or the lowest loss that all runs of both arms reached.
+std::vector<std::string> cost_notes(const Report& report, const analysis::Verdict& verdict);
 
 }  // namespace onebit::experiments

@@ -95,9 +95,12 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   CHECK(verdict.visible == 0.01);
   // t(10 degrees) 2.228139 + 0.879058: (3.107197 * 1.01489)^2 = 9.944 <= 11; with 10: (3.145561 * 1.01489)^2 = 10.19
   CHECK(verdict.seeds_needed == 11);
-  CHECK_THAT(verdict.sentence,
-             StartsWith("b and a cannot be told apart (detecting 1% takes about 11 seeds): final loss 0.1% "
-                        "higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
+  // t(12 degrees) at 97.5% and 90%: ((2.178813 + 1.356217) * 1.01489)^2 = 12.87 <= 13; with 12: 13.09
+  CHECK(verdict.seeds_for_equivalence == 13);
+  CHECK_THAT(
+      verdict.sentence,
+      StartsWith("b and a cannot be told apart (detecting 1% takes about 11 seeds, showing equivalence about "
+                 "13 seeds): final loss 0.1% higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
   CHECK_THAT(verdict.sentence, !Contains("no difference"));
   // -19% to +58% over three seeds: mean 0.195, half width 0.385, deviation 0.155
   const double wide = 0.385 * std::sqrt(3.0) / 4.302653;
@@ -109,6 +112,7 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   // For 19.5%, with 8 seeds: (2.364624 + 0.896030)^2 * 0.79478^2 = 6.7 <= 8; with 7: (2.446912 + 0.905703)^2 *
   // 0.79478^2 = 7.1
   CHECK(noise.seeds_for_seen == 8);
+  CHECK(noise.seeds_for_equivalence == 0);  // its mean lies beyond the margin
   // mean 499.5, deviation 706.4; with 18 seeds: (2.109816 + 0.863279)^2 * 2 = 17.7 <= 18; with 17: (2.119905 +
   // 0.864667)^2 * 2 = 17.8
   const Verdict wild = of(make_arm("a", {1e-3, 1e-3}), make_arm("b", {1e-3, 1}));
@@ -207,7 +211,8 @@ TEST_CASE("verdict: where the seeds suffice for the margin, those that see half 
   CHECK(verdict.judgement == Judgement::not_resolved);
   CHECK(verdict.visible == 0.005);
   CHECK(verdict.seeds_needed == 33);  // (2.036933 + 0.853) * 1.98450 squared: 32.9
-  CHECK_THAT(verdict.sentence, Contains("cannot be told apart (detecting 0.5% takes about 33 seeds):"));
+  // for 1%, ((2.178813 + 1.356217) * 0.992249)^2 = 12.30 <= 13; with 12: 12.5
+  CHECK_THAT(verdict.sentence, Contains("(detecting 0.5% takes about 33 seeds, showing equivalence about 13 seeds):"));
 }
 
 TEST_CASE("verdict: equivalent is what lies within the margin, which it names") {
@@ -243,10 +248,8 @@ TEST_CASE("verdict: the level is corrected for the number of comparisons, and it
   CHECK(text_of(Criterion{.comparisons = 3}) ==
         "3 comparisons, each judged by its 98.3% interval (95% for all together, by Bonferroni)");
   // Words are explained where a verdict uses them.
-  CHECK_THAT(
-      text_of(std::vector{third}),
-      EndsWith("; the numbers of seeds, which are rough, are those that detect a difference with a power of 80%") &&
-          !Contains("equivalent means"));
+  CHECK_THAT(text_of(std::vector{third}), EndsWith("; the numbers of seeds are rough estimates, for a power of 80%") &&
+                                              !Contains("equivalent means"));
   CHECK(text_of(std::vector{judge(a, a, one, one, {.margin = 0.005})}) ==
         "1 comparison, judged by its 95% interval; equivalent means that the interval lies within ±0.5%");
   CHECK_THAT(text_of(Criterion{.comparisons = 1000}), Contains("99.995% interval"));

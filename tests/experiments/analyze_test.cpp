@@ -90,7 +90,7 @@ TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent i
   REQUIRE(strict.status == 0);
   CHECK_THAT(
       strict.out,
-      Contains("1 comparison, judged by its 95% interval; the numbers of seeds, which are rough, are those that") &&
+      Contains("1 comparison, judged by its 95% interval; the numbers of seeds are rough estimates, for a power of") &&
           Contains("onebit-adam and adam cannot be told apart (detecting ") && Contains(" takes ") &&
           !Contains("no difference"));
   const Outcome loose = analyze(folder, {"arms", "--margin", "0.99"});

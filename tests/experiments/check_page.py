@@ -118,18 +118,20 @@ def check_reading(chart, data, log):
     area = chart.driver.find_element("css selector", "#chart-box canvas")
     left = 80 - area.size["width"] // 2 if log else 0  # near the start, where some lines may not have begun
 
-    def read(up):
-        ActionChains(chart.driver).move_to_element_with_offset(area, left, -up).perform()
+    def read(across, up):
+        ActionChains(chart.driver).move_to_element_with_offset(area, across, -up).perform()
         text = chart.driver.find_element("id", "chart-legend").text
         return re.search(r"bytes sent per worker ([\d.]+) ([TGMkmµ]?)B", text), text
 
-    high, _ = read(area.size["height"] // 3)
-    place, text = read(0)
-    if not place or not high:
+    third = area.size["height"] // 3
+    for across in range(-300, 301, 100):
+        places = {text.partition("B ")[0] for _, text in (read(across, up) for up in (third, 0, -third))}
+        if len(places) > 1:
+            chart.errors.append(f"the height of the mouse turns its place: {places}")
+    place, text = read(left, 0)
+    if not place:
         chart.errors.append(f"the legend does not say where the mouse is: {text}")
         return
-    if high[0] != place[0]:
-        chart.errors.append(f"the height of the mouse turns its place from {place[0]} to {high[0]}")
     x = float(place[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[place[2]]
     for arm in data["arms"]:
         value = re.search(rf"■ *{re.escape(arm['name'])}: ([-+.\de]+)", text)
@@ -141,6 +143,16 @@ def check_reading(chart, data, log):
             chart.errors.append(f"{arm['name']} reads {value[1]} at {x} bytes, where it has no line")
         elif abs(float(value[1]) - at(list(drawn), list(drawn.values()), x, math.log if log else float)) > 0.01 * abs(float(value[1])):
             chart.errors.append(f"{arm['name']} reads {value[1]} at {x} bytes")
+
+
+Y_LABELS = "return [...document.querySelectorAll('.dygraph-axis-label-y')].map((each) => Number(each.textContent))"
+
+
+def check_fit(chart, heights):
+    """After a zoom along x that leaves out the steep beginning of the curves, the y axis ends lower."""
+    after = chart.run(Y_LABELS)
+    if max(after) >= max(heights):
+        chart.errors.append(f"the y axis ends at {max(after)} after a zoom, at {max(heights)} before")
 
 
 def check_kept_zoom(chart):
@@ -196,11 +208,12 @@ def check_clicks(path, stem):
         ActionChains(driver).move_to_element_with_offset(area, 60, 0).perform()
         if "move over" in driver.find_element("id", "chart-legend").text:
             chart.errors.append("the legend shows no values under the mouse")
-        full = chart.pixels()
+        full, heights = chart.pixels(), chart.run(Y_LABELS)
         ActionChains(driver).move_to_element_with_offset(area, -100, 0).click_and_hold().move_by_offset(150, 0).release().perform()
         time.sleep(0.5)
         if chart.pixels() == full:
             chart.errors.append("dragging does not zoom")
+        check_fit(chart, heights)
         check_kept_zoom(chart)
         chart.click("reset")
         for link in driver.find_elements("css selector", "#front a[href^='#']"):

@@ -20,6 +20,10 @@ TEST_CASE("tables: columns are aligned by characters, not by bytes") {
   CHECK(interval_text({1.8e13, 4.82104e13, 3}) == "1.8e+13 ± 4.8e+13");
   CHECK(interval_text({17473, 8432.4, 3}) == "17473 ± 8432");
   CHECK(interval_text({2681.3, 823.4, 3}, 3) == "2681 ± 823");
+  CHECK(interval_text({0.63118, 0.0329, 3}) == "0.631 ± 0.033");
+  CHECK(interval_text({42, 0.0999, 3}) == "42.000 ± 0.100");
+  CHECK(interval_text({0.5, 0, 3}) == "0.5 ± 0");
+  CHECK(interval_text({2.3456e-5, 1.23e-6, 3}) == "2.3456e-05 ± 1.2e-06");
   table.add({"b", interval_text({10, std::numeric_limits<double>::quiet_NaN(), 1}), "1"});
   std::ostringstream out;
   table.print(out);
@@ -31,7 +35,7 @@ TEST_CASE("tables: columns are aligned by characters, not by bytes") {
 
 TEST_CASE("tables: an interval has the unit of its mean") {
   CHECK(with_interval("24.1 ms", {0.0241, 0.00756, 3}) == "24.1 ± 7.6 ms");
-  CHECK(with_interval("1.212 MB", {1211700, 370100, 3}) == "1.212 ± 0.37 MB");
+  CHECK(with_interval("1.212 MB", {1211700, 370100, 3}) == "1.21 ± 0.37 MB");
   CHECK(with_interval("24.1 ms", {0.0241, std::numeric_limits<double>::quiet_NaN(), 1}) == "24.1 ms");
   CHECK(with_interval("-", {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0}) ==
         "-");
@@ -51,8 +55,9 @@ TEST_CASE("tables: a page leaves out columns of numbers without a value, and lab
 }
 
 TEST_CASE("tables: intervals of shares are percentages") {
-  CHECK(percent_interval({0.5, 0.01, 3}) == "50% ± 1%");
+  CHECK(percent_interval({0.5, 0.01, 3}) == "50.0% ± 1.0%");
   CHECK(percent_interval({0.76113, 0.01562, 3}) == "76.1% ± 1.6%");
+  CHECK(percent_interval({0.75412, 0.0049, 3}) == "75.41% ± 0.49%");
   CHECK(percent_interval({0.5, std::numeric_limits<double>::quiet_NaN(), 1}) == "50%");
 }
 
@@ -148,8 +153,8 @@ TEST_CASE("tables: the answer of freeze keeps its verdicts on a narrow terminal,
       80, [&](std::ostream& out) { print_answer(answer, "onebit analyze --validate --freeze-at 78,156", out); });
   CHECK_THAT(text, StartsWith("freezing after 39 of 300 steps (13%) costs too much: with compression, seed 4\n"
                               "  has a cost of 4%; the margin is 1%, and the mean cost is -2.33%\n"));
-  CHECK_THAT(text, Contains("\nboth together (compressed)     -2.33% ± 13%  too costly: seed 4 is beyond the\n" +
-                            std::string(45, ' ') + "margin\n"));
+  CHECK_THAT(text, Contains("\nboth together (compressed)     -2% ± 13%  too costly: seed 4 is beyond the\n" +
+                            std::string(42, ' ') + "margin\n"));
   CHECK_THAT(text, !Contains("also shows"));
   CHECK_THAT(text, !Contains("changed nothing"));
   answer.judged.arms.emplace_back("floor");

@@ -27,7 +27,7 @@
   const element = (id) => document.getElementById(id);
   // shown and chosen hold names of arms: those that are drawn, and those whose box the reader has touched
   const state = {axis: null, shown: new Set(), chosen: new Set(), seeds: false, logX: false, logY: false, end: false};
-  let graph = null, zoomed = false;  // zoomed: by the reader
+  let graph = null, zoomed = false, fitted = "";  // zoomed: by the reader; fitted: the y range that was not
 
   const isDark = () => root.dataset.theme === "dark" ||
     (root.dataset.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -94,12 +94,13 @@
 
   // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of 100.
   // Bands may widen the range by as much on either side, but not below 0, because no loss is negative.
-  const rangeOf = (lines) => {
+  // Only what lies in the window counts, if there is one.
+  const rangeOf = (lines, [from, to] = [-Infinity, Infinity]) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
     used.forEach((line) => line.x.forEach((x, i) => {
       const y = line.y[i];
-      if (!usable(x, y)) return;
+      if (!usable(x, y) || x < from || x > to) return;
       least = Math.min(least, y);
       most = Math.max(most, y);
       const half = line.half && line.half[i] !== null ? line.half[i] : 0;
@@ -109,7 +110,8 @@
       last = Math.max(last, x);
     }));
     if (!(most >= least)) return {y: null, x: null};
-    if (state.logY) most = Math.min(100 * most, Math.max(most, ...lines.flatMap((line) => line.y.filter(Number.isFinite))));
+    const seen = ({x, y}) => y.filter((value, i) => Number.isFinite(value) && x[i] >= from && x[i] <= to);
+    if (state.logY) most = Math.min(100 * most, Math.max(most, ...lines.flatMap(seen)));
     if (least > 0) low = Math.max(low, 0);
     if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
@@ -209,9 +211,10 @@
       labels: ["x", ...lines.map((line) => line.name)], series, customBars: !state.seeds, fillAlpha: 0.14,
       connectSeparatedPoints: true, legend: "always", labelsDiv: element("chart-legend"), legendFormatter: legend,
       interactionModel: withoutTouch, labelsKMB: false, logscale: state.logY, valueRange: range.y, dateWindow: range.x,
-      zoomCallback: () => {
+      zoomCallback: (low, high) => {
         zoomed = graph.isZoomed();
         if (!zoomed) setTimeout(() => draw());
+        if (zoomed && String(graph.yAxisRange()) === fitted) fit(lines, [low, high]);
       },
       xlabel: escaped(data.axes[state.axis].label), ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
       highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4,
@@ -220,6 +223,13 @@
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56, ...(state.logY && {ticker: logTicks})}},
     });
     graph.findClosestPoint = pointNear;
+    if (!zoom) fitted = String(graph.yAxisRange());
+  };
+  // After a zoom along x, the y axis fits what is left to see, unless the reader has zoomed along y.
+  const fit = (lines, window) => {
+    const {y} = rangeOf(lines, window);
+    if (y) graph.updateOptions({valueRange: y});
+    fitted = String(graph.yAxisRange());
   };
 
   // ---- controls
