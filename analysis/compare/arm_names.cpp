@@ -144,6 +144,11 @@ std::string label_meanings(std::span<const Options> arms) {
   return join(meanings, "; ");
 }
 
+std::string spoken_name(const std::string& name) {
+  const std::size_t comma = name.find(", ");
+  return comma == std::string::npos ? name : name.substr(0, comma) + " (" + name.substr(comma + 2) + ")";
+}
+
 bool names_rate(const std::string& name, const Options& arm) {
   const auto rate = arm.find(kRate);
   return rate != arm.end() && (", " + name + ",").find(", lr " + rate->second + ",") != std::string::npos;

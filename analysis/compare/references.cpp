@@ -108,9 +108,9 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
     if (references.of[i] || i == references.baseline) continue;
     references.of[i] = references.baseline;
     const std::string optimizer = optimizer_of(arms[i]), parent(optim::parent_of(optimizer));
-    const std::string note =
-        optimizer + " is compared with " + arms[references.baseline].name + ", because " + parent +
-        ", which compresses nothing, was not run; so not all of the difference is due to compression";
+    const std::string note = optimizer + " is compared with " + arms[references.baseline].name +
+                             ", because its parent " + parent + " was not run; the difference includes that between " +
+                             parent + " and " + arms[references.baseline].name;
     if (!parent.empty() && std::ranges::find(references.notes, note) == references.notes.end()) {
       references.notes.push_back(note);
     }

@@ -92,7 +92,7 @@ std::string divergence_of(const Arm& arm) {
   const std::vector<std::uint32_t> seeds = seeds_with(arm, Outcome::diverged);
   if (seeds.empty()) return "";
   const std::size_t runs = arm.runs.size();
-  return arm.name + " diverged on " + std::to_string(seeds.size()) + " of " + std::to_string(runs) +
+  return spoken_name(arm.name) + " diverged on " + std::to_string(seeds.size()) + " of " + std::to_string(runs) +
          (runs == 1 ? " seed (" : " seeds (") + numbers_text(seeds) + ")";
 }
 
@@ -111,18 +111,19 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
 std::string failure(const Arm& baseline, const Arm& arm) {
   const Arm& failed = start_and_end(arm).rose() ? arm : baseline;
   const StartAndEnd losses = start_and_end(failed);
-  return failed.name + " did not train: it ended at a loss of " + figure(losses.end, 3) +
+  return spoken_name(failed.name) + " did not train: it ended at a loss of " + figure(losses.end, 3) +
          ", above its starting loss of " + figure(losses.start, 3) + " (means over " + std::to_string(losses.runs) +
          (losses.runs == 1 ? " seed)" : " seeds)");
 }
 
 std::string direction_text(const Verdict& verdict, const std::string& word) {
   const std::string yet = verdict.equivalent ? ", yet equivalent within " + percent(verdict.criterion.margin) : "";
-  return verdict.arm + " is " + word + " than " + verdict.baseline + yet + ": " + evidence(verdict);
+  return spoken_name(verdict.arm) + " is " + word + " than " + spoken_name(verdict.baseline) + yet + ": " +
+         evidence(verdict);
 }
 
 std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
-  const std::string pair = arm.name + " and " + baseline.name;
+  const std::string here = spoken_name(arm.name), there = spoken_name(baseline.name), pair = here + " and " + there;
   switch (verdict.judgement) {
     case Judgement::not_resolved:
       return pair + " cannot be told apart (" + need_text(verdict) + "): " + evidence(verdict);
@@ -132,7 +133,7 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
     case Judgement::worse:
       return direction_text(verdict, std::string(name(verdict.judgement)));
     case Judgement::too_few_seeds:
-      return "too few seeds to judge " + arm.name + " against " + baseline.name + ": " + scarcity(verdict);
+      return "too few seeds to judge " + here + " against " + there + ": " + scarcity(verdict);
     case Judgement::not_comparable_diverged:
       return pair + " are not comparable: " + divergence(baseline, arm, verdict);
     case Judgement::not_comparable_untrained:
@@ -140,7 +141,7 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
     case Judgement::undefined:
       break;
   }
-  return "the relative difference of " + pair + " is undefined: a final loss of " + baseline.name + " is 0";
+  return "the relative difference of " + pair + " is undefined: a final loss of " + there + " is 0";
 }
 
 /// Returns "0.01 (of 3 tried)".

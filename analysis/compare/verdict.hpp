@@ -39,8 +39,8 @@ enum class Judgement {
   worse,                    ///< the interval lies above 0
   too_few_seeds,            ///< fewer than two pairs
   not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
-  /// One arm ended above its starting loss, the other did not, and the interval contains 0. Losses that blew up
-  /// vary by orders of magnitude over the seeds, so that no number of seeds would say more.
+  /// One arm ended above its starting loss, the other did not, and the interval contains 0 and extends beyond the
+  /// margin. Losses that blew up vary by orders of magnitude over the seeds, so that no number of seeds would say more.
   not_comparable_untrained,
   undefined,  ///< the baseline has a final loss of 0, so there is no relative difference
 };
@@ -77,7 +77,7 @@ struct Verdict {
   Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
   Index seeds_for_seen = 0;  ///< the same for a difference like the one that was seen; 0 if that is not above `visible`
   /// If unresolved and the mean lies within the margin: pairs needed for an interval within the margin with
-  /// verdict_power, if the true difference is 0; 0 if there are already as many, and otherwise.
+  /// verdict_power, if the true difference is 0. It is 0 if there are already that many pairs, and in all other cases.
   Index seeds_for_equivalence = 0;
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."

@@ -91,7 +91,7 @@ std::vector<PricingRow> bench_pricing(Index rounds) {
   cluster.pairwise_all_to_all = true;
   bench("1-bit, pairwise all-to-all", "link-load", 4096, onebit_step(4096, kParameters / 8));
   const Job job = varying_job(10'000);
-  rows.push_back({"10,000 different steps on 20 clusters", median_seconds(1, [&] {
+  rows.push_back({"10,000 different steps, priced 20 times", median_seconds(1, [&] {
                     for (int i = 0; i < 20; ++i) price_job(job, netmodel::find_cluster("paper-ethernet"), {});
                   })});
   return rows;

@@ -49,7 +49,7 @@ class ProgressLine {
   Pace pace_;
 };
 
-/// Removes the progress line, if there is one, before other text on stderr. It comes back with the next progress.
+/// Removes the progress line, if there is one, before other text on stderr. It reappears with the next update.
 void clear_progress();
 
 }  // namespace onebit::experiments

@@ -126,7 +126,7 @@ Table tensors_table(const analysis::VarianceView& view) {
   std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) {
     return late(a) != late(b) ? late(a) > late(b) : a.last_ratio < b.last_ratio;
   });
-  Table table({"tensor, slowest first", "elements", "stays at " + number(view.tensor_threshold) + " or above from",
+  Table table({"tensor, last stable first", "elements", "stays at " + number(view.tensor_threshold) + " or above from",
                "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];

@@ -72,8 +72,8 @@ void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& v
   out << "\n";
   for (const analysis::RateFit& fit : fits) {
     out << fit.name << ": ||grad f||^2 is proportional to " << variable << " to the power of "
-        << interval_text(exponent_of(fit), 3) << " (95%, " << fit.fit.points << " runs that differ in "
-        << join(fit.differing, ", ") << "; " << rates_text(fit) << ")\n";
+        << interval_text(exponent_of(fit), 3) << (std::isfinite(fit.fit.half_width) ? " (95%, " : " (no interval, ")
+        << fit.fit.points << " runs that differ in " << join(fit.differing, ", ") << "; " << rates_text(fit) << ")\n";
   }
 }
 

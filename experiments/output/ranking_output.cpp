@@ -133,8 +133,8 @@ Table table_of(const Ranking& ranking) {
 std::string notes_on(const Ranking& ranking) {
   std::ostringstream notes;
   notes << "speed-up: over " << reference_of(ranking) << ", in the whole run with its warm-up; range: the speed-up if "
-        << "the links are " << percent_text(netmodel::uncertainty_of(ranking.cluster))
-        << " slower or faster than estimated\n"
+        << "all times on the links are " << percent_text(netmodel::uncertainty_of(ranking.cluster))
+        << " longer or shorter than estimated\n"
         << "warmed up, exchange, coding: of a step after the warm-up; exchange: the part that is not hidden\n"
         << "faster on links: the effective rates of a network link at which such a step is faster than dense Adam's; "
         << "here a link reaches " << rate_text(ranking.cluster.nic.effective) << "\n"

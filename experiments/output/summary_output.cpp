@@ -85,9 +85,9 @@ void print_summary(const analysis::Summary& s, std::ostream& out, const std::str
   table.add({"sent per worker", bytes_text(s.bytes)});
   if (std::isfinite(s.boundary_bytes)) table.add({"  across the boundary", bytes_text(s.boundary_bytes)});
   if (std::isfinite(s.boundary_gradient_cosine)) {
-    table.add({"boundary: kept of norm^2 forward, back; cosine", percent_text(s.boundary_forward_kept) + ", " +
-                                                                     percent_text(s.boundary_backward_kept) + "; " +
-                                                                     number(s.boundary_gradient_cosine, 3)});
+    table.add({"boundary: share of norm^2 kept (forward, back); cosine",
+               percent_text(s.boundary_forward_kept) + ", " + percent_text(s.boundary_backward_kept) + "; " +
+                   number(s.boundary_gradient_cosine, 3)});
   }
   table.add({"  in a dense step", bytes_text(s.dense_step_bytes)});
   table.add({"  in a compressed step", bytes_text(s.compressed_step_bytes)});

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "analysis/compare/arm_names.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/html.hpp"
@@ -83,7 +84,8 @@ std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".
 std::string judgement_text(const Comparison& comparison, const Verdict& verdict) {
-  const std::string arm = name_at_best(comparison, verdict.arm), baseline = name_at_best(comparison, verdict.baseline);
+  const std::string arm = analysis::spoken_name(name_at_best(comparison, verdict.arm));
+  const std::string baseline = analysis::spoken_name(name_at_best(comparison, verdict.baseline));
   switch (verdict.judgement) {
     case Judgement::equivalent:
       return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin);

@@ -16,8 +16,8 @@ std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 /// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.
 std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Whether an arm sets the range of a chart's axes: a run of it finished, and it did not end above its
-/// starting loss.
+/// Whether an arm sets the range of a chart's axes: a run of it finished, no run of it diverged, and it did
+/// not end above its starting loss.
 bool sets_range(const analysis::ArmFigures& arm);
 
 /// Returns the label of a curve's x axis, without a unit.

@@ -124,10 +124,12 @@ const GridArm* next_arm(const SweepGrid& grid) {
   return next;
 }
 
-/// Returns a text such as "adam at optimizer.lr 0.01", without the parts that are empty.
+/// Returns a text such as "adam at optimizer.lr 0.01" or "steps 200 at optimizer.lr 0.01", without the parts that are
+/// empty.
 std::string place_text(const SweepGrid& grid, const GridArm& arm) {
   const std::string at = grid.key.empty() ? "" : grid.key + " " + arm.cells[*arm.best].value;
-  return arm.label + (arm.label.empty() || at.empty() ? "" : " at ") + at;
+  const bool named = grid.arms == "arm" || grid.arms == "optimizer" || arm.label.empty();
+  return (named ? "" : grid.arms + " ") + arm.label + (arm.label.empty() || at.empty() ? "" : " at ") + at;
 }
 
 const GridCell& best_of(const GridArm& arm) {

@@ -24,7 +24,7 @@ Seconds hop_of_flows(const Request& request, const Fabric& fabric, const Phase& 
 Phase step(const Request& request, const Fabric& fabric, Scope scope);
 
 /// Every rank sends a block of this size to the next rank, n - 1 times. A block passes over all connections of the
-/// ring except one, which leaves a node if any of them does.
+/// ring but one. The one left out is taken to be a connection between nodes, if there is any.
 Phase round_ring(const Request& request, const Fabric& fabric, Scope scope, Bytes block);
 
 /// Returns the payload divided by the number of ranks that exchange with each other.

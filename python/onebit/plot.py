@@ -2,8 +2,8 @@
 
 `data` is a Run, Runs, a list of Run, or the path of a log or a folder. Runs that differ only in their seeds are one
 curve: the mean, with a band from the smallest to the largest value, interpolated where the seeds have different values
-of x. Where only some seeds have values, each of these is a thin line. `ax` is where to draw; without it a new figure is
-made.
+of x. The mean ends where the first seed ends; after that, each remaining seed is a thin line. `ax` is where to draw;
+without it a new figure is made.
 """
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ class ClosedLog {
 /// an exclusive one. Every dataset and attribute must already exist. Throws IoError.
 void start_swmr(const h5::Object& file);
 
-/// Removes the file if its path, or PATH.part, still names it. A closed file can no longer be compared with its name;
-/// it is removed by its path.
+/// Removes the file if its path, or PATH.part, still names it. Once the file is closed this cannot be
+/// checked, and whatever is at its path is removed.
 void remove_output(const h5::Object& file) noexcept;
 
 }  // namespace onebit::sim

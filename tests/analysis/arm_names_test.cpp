@@ -23,6 +23,11 @@ TEST_CASE("arm names: the optimizer alone where it tells arms apart") {
         Names{"adam", "onebit-adam"});
 }
 
+TEST_CASE("arm names: in a sentence, options are in parentheses") {
+  CHECK(spoken_name("adam, lr 0.01, batch 8") == "adam (lr 0.01, batch 8)");
+  CHECK(spoken_name("adam") == "adam");
+}
+
 TEST_CASE("arm names: as few options as are needed, the learning rate before others") {
   CHECK(names({{{"optimizer", "adam"}, {"optimizer.lr", "0.001"}, {"batch", "8"}},
                {{"optimizer", "adam"}, {"optimizer.lr", "0.01"}, {"batch", "16"}},

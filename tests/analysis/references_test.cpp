@@ -66,8 +66,8 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
   CHECK(references.of == Places{std::nullopt, 0, 0});
   CHECK(references.notes ==
         std::vector<std::string>{
-            "onebit-lamb is compared with adam-0.1, because lamb, which compresses nothing, was not run; so not all of "
-            "the difference is due to compression"});
+            "onebit-lamb is compared with adam-0.1, because its parent lamb was not run; the difference includes that "
+            "between lamb and adam-0.1"});
   const std::vector<Arm> children = {arm("onebit-adam", "0.1", 1, {{"workers", "1"}}),
                                      arm("onebit-adam", "0.2", 1, {{"workers", "4"}})};
   CHECK(of(children).of == Places{std::nullopt, 0});
@@ -81,7 +81,7 @@ TEST_CASE("references: an arm that compresses nothing stands in for missing pare
   CHECK(references.baseline == 3);  // at its best rate
   CHECK(references.of == Places{3, 3, 3, std::nullopt});
   REQUIRE(references.notes.size() == 2);
-  CHECK_THAT(references.notes[0], Contains("onebit-adam is compared with momentum-sgd-0.2, because adam"));
+  CHECK_THAT(references.notes[0], Contains("onebit-adam is compared with momentum-sgd-0.2, because its parent adam "));
 }
 
 TEST_CASE("references: of arms without a parent, the one called dense is the baseline") {

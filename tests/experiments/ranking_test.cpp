@@ -77,7 +77,7 @@ TEST_CASE("ranking: all optimizers on a cluster, with the answer at the end", "[
   CHECK_THAT(line_of(all.out, "the same estimate as for adam:"), Contains("lamb") && Contains("momentum-sgd"));
   CHECK_THAT(line_of(all.out, "not priced: cada1"), Contains("depends on the data"));
   CHECK_THAT(all.out, Contains("\nef-momentum-sgd  power-sgd "));
-  CHECK_THAT(all.out, Contains("50% slower or faster") && Contains("\nA dense step takes "));
+  CHECK_THAT(all.out, Contains("50% longer or shorter") && Contains("\nA dense step takes "));
   CHECK_THAT(line_of(all.out, "memory of a GPU with dense Adam:"), Contains("at least") && Contains(" of 80 GB"));
   CHECK_THAT(line_of(all.out, "zeroone-adam: a run of"), Contains("666667 steps is assumed; --steps sets it"));
   CHECK_THAT(all.out, Contains("faster than dense Adam's; here a link reaches 8.8 Gb/s") && !Contains("does not fit"));
@@ -104,7 +104,7 @@ TEST_CASE("ranking: optimizers may be named with their codecs, and options count
       rank({"--cluster", "eth10,eth25", "--cluster.uncertainty", "0.1", "--optimizers", "adam,signum:top-k"});
   REQUIRE(own.status == 0);
   CHECK_THAT(own.out, Contains("not priced: signum:top-k: the optimizer fixes this option") &&
-                          Contains("10% slower or faster") && Contains("None of these methods compresses"));
+                          Contains("10% longer or shorter") && Contains("None of these methods compresses"));
 }
 
 TEST_CASE("ranking: what does not go with it is refused") {

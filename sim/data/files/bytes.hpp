@@ -31,7 +31,8 @@ class Bytes {
   /// Refuses a file of fewer than `size` bytes as truncated.
   void need(Index size) const;
 
-  /// Refuses a file of more than `size` bytes. promise: what states this size, for the message.
+  /// Refuses a file of more than `size` bytes. promise: the part of the file that states this size, which
+  /// the message names.
   void expect_end(Index size, const std::string& promise = "the header") const;
 
   /// Return the unsigned number in `width` <= 8 bytes at `offset`.
