@@ -99,7 +99,8 @@ double sign_flip_p(std::span<const double> differences) {
 }
 
 double least_p(Index pairs) {
-  return std::ldexp(2.0, -static_cast<int>(std::min<Index>(pairs, 1000)));
+  const bool enumerated = pairs <= static_cast<Index>(kEnumerated);
+  return enumerated ? std::ldexp(2.0, -static_cast<int>(pairs)) : 1 / static_cast<double>(kDrawn + 1);
 }
 
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level) {

@@ -26,12 +26,13 @@ Interval paired_relative_difference(std::span<const double> a, std::span<const d
 
 /// Returns the two-sided p of the paired sign-flip permutation test: the share of all sign assignments to the
 /// differences whose mean is at least as far from 0 as the observed mean. It is exact, by enumeration, for up to 16
-/// differences; for more it uses 65,536 assignments drawn by Philox with a fixed key (the observed one included). It
-/// assumes no distribution, but is at least 2 / 2^n for n differences that are not all 0. For five pairs this is 1/16,
+/// differences; for more it uses the observed assignment and 65,536 that are drawn by Philox with a fixed key. It
+/// assumes no distribution, but is at least least_p() for differences that are not all 0. For five pairs this is 1/16,
 /// so that p cannot fall below 0.05. Returns 1 if all differences are 0; NaN for none, or if one is not finite.
 double sign_flip_p(std::span<const double> differences);
 
-/// Returns the smallest sign_flip_p that `pairs` differences can have, unless all of them are 0.
+/// Returns the smallest sign_flip_p that `pairs` differences can have, unless all of them are 0: 2 / 2^pairs for up to
+/// 16, and 1/65,537 for more.
 double least_p(Index pairs);
 
 /// A difference as estimated from paired values. The t interval decides whether there is one; p is further evidence.

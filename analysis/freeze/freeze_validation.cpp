@@ -34,7 +34,6 @@ class Scale {
   }
 
   double cost(const FreezeOutcome& from, const FreezeOutcome& to) const {
-    if (std::isnan(from.loss)) return nan;
     if (std::isnan(to.loss)) return infinite;
     switch (measure_) {
       case FreezeMeasure::accuracy:
@@ -49,6 +48,9 @@ class Scale {
 
  private:
   void check(const DenseTrial& trial) const {
+    if (std::isnan(trial.outcome.loss))
+      throw ConfigError("the dense run diverged, so a cost relative to it is undefined", seeds_text({trial.seed}),
+                        "use a lower --lr");
     if (measure_ == FreezeMeasure::accuracy && std::isnan(trial.outcome.accuracy))
       throw ConfigError("the model has no accuracy", "measure accuracy", "use --measure loss");
     if (measure_ == FreezeMeasure::steps && std::isnan(trial.outcome.steps))

@@ -38,7 +38,9 @@ double variable_of(const sim::LogReader& log, Variable variable, double steps) {
   if (variable == Variable::steps) return steps;
   if (variable == Variable::workers) return static_cast<double>(log.header().workers);
   const double errors = view_theory(log).constants.epsilon;
-  if (!(errors > 0)) throw ConfigError("the run has no errors to fit against", log.path(), "use runs that compress");
+  if (!(errors > 0))
+    throw ConfigError("the run has no errors to fit against", log.path(),
+                      "use runs that compress and log workers (--log.workers-every)");
   return errors;
 }
 

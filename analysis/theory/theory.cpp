@@ -47,7 +47,8 @@ double delta_of(double relative_error) {
   return 1 - relative_error * relative_error;
 }
 
-/// Returns the largest error norm of any worker at any step: the theorem's assumption bounds every one of them.
+/// Returns the largest error norm of any worker at any step: the theorem's assumption bounds every one of them. NaN if
+/// the log has no norms of single workers.
 double largest_worker_error(const sim::LogReader& log) {
   double largest = nan;
   if (!log.header().per_worker) return largest;
@@ -71,7 +72,9 @@ TheoryConstants constants_of(const sim::LogReader& log, const std::vector<sim::S
   c.server_delta = measure(steps, &StepRow::server_codec_error, Value::mean, delta_of);
   c.worker_error = measure(steps, &StepRow::worker_error_norm, Value::largest, as_it_is);
   c.server_error = measure(steps, &StepRow::server_error_norm, Value::largest, as_it_is);
-  c.epsilon = 2 * std::fmax(largest_worker_error(log), c.server_error.most);
+  const double worker_error = largest_worker_error(log);
+  const bool unknown = std::isnan(worker_error) && std::isfinite(c.worker_error.most);
+  if (!unknown) c.epsilon = 2 * std::fmax(worker_error, c.server_error.most);
   if (!header.constants) return c;
   const double batch = number_of(header, "batch") * number_of(header, "accumulation", 1);
   c.path_smoothness.known = c.smoothness.known = header.constants->smoothness;

@@ -28,7 +28,8 @@ struct TheoryConstants {
   Measured server_error;  ///< ||e||; value: the largest
   Measured least_denominator;
   double epsilon =
-      std::numeric_limits<double>::quiet_NaN();  ///< twice the largest error norm of any worker or the servers
+      std::numeric_limits<double>::quiet_NaN();  ///< twice the largest error norm of any worker or the servers; NaN
+                                                 ///< without the workers' norms (log.workers-every)
 };
 
 /// Both sides of Theorem 1 of 1-bit Adam up to a step of the compression stage, as secondary sources state it. In it,

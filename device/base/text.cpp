@@ -99,15 +99,16 @@ std::string bytes_text(double bytes) {
   constexpr std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
   if (!std::isfinite(bytes)) return "-";
   std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
+  constexpr double rounded_up = 999.95;  // four digits of it are 1000
+  for (; bytes >= rounded_up && unit + 1 < units.size(); ++unit) bytes /= 1000;
   return (unit == 0 ? number(std::round(bytes), 15) : number(bytes)) + " " + units[unit];
 }
 
 std::string join(std::span<const std::string> items, std::string_view separator) {
   std::string text;
-  for (const std::string& item : items) {
-    if (!text.empty()) text += separator;
-    text += item;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) text += separator;
+    text += items[i];
   }
   return text;
 }

@@ -1,5 +1,7 @@
 #include "device/comm/state.hpp"
 
+#include "device/base/error.hpp"
+
 namespace onebit::device {
 
 Index bytes_of(ElementType type) {
@@ -29,16 +31,27 @@ void Elements::upload(const void* source, Index first, Index count) const {
   memory->upload(static_cast<std::byte*>(data) + first * size, source, count * size);
 }
 
+namespace {
+
+/// Returns the only number of a list; a damaged checkpoint may have another one.
+template <class T>
+T only(const std::vector<T>& values, const std::string& path) {
+  if (values.size() != 1) throw ConfigError("checkpoint has a list in place of a number", path);
+  return values.front();
+}
+
+}  // namespace
+
 void StateVisitor::number(const std::string& name, Index& value) {
   std::vector<Index> values = {value};
   host(prefix_ + name, values);
-  value = values.at(0);
+  value = only(values, prefix_ + name);
 }
 
 void StateVisitor::number(const std::string& name, double& value) {
   std::vector<double> values = {value};
   host(prefix_ + name, values);
-  value = values.at(0);
+  value = only(values, prefix_ + name);
 }
 
 void StateVisitor::number(const std::string& name, bool& value) {

@@ -81,9 +81,11 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   if (!(config.threshold > 0 && config.threshold <= 1)) {
     throw ConfigError("freeze threshold out of range", "freeze.threshold " + shortest(config.threshold), "in (0, 1]");
   }
+  constexpr Index most = Index{1} << 40;  // sums of them are representable
   for (const auto& [option, steps] :
        {std::pair{"freeze.lag", config.lag}, {"freeze.after", config.after}, {"freeze.dwell", config.dwell}}) {
-    if (steps < 0) throw ConfigError("option out of range", option + (" " + std::to_string(steps)), "at least 0 steps");
+    if (steps < 0 || steps > most)
+      throw ConfigError("option out of range", option + (" " + std::to_string(steps)), "0 to 2^40 steps");
   }
   kind_ = kind_of(config.policy);
   if (kind_ == Kind::never) return;

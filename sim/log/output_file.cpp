@@ -150,9 +150,10 @@ void start_swmr(const h5::Object& file) {
   if (lock_refused(fd, LOCK_SH)) h5::fail(file.where, "another program has it open");
 }
 
-ClosedLog::ClosedLog(const std::string& path) : own_(path, O_RDWR), path_(path) {
+ClosedLog::ClosedLog(const h5::Object& file) : own_(file.where.file, O_RDWR), path_(file.where.file) {
   if (own_.get() < 0) fail(std::strerror(errno));
-  if (lock_refused(own_.get(), LOCK_SH) || !names(path, own_.get())) fail("another program has replaced it");
+  if (lock_refused(own_.get(), LOCK_SH) || !names(path_, own_.get()) || !names(path_, descriptor(file)))
+    fail("another program has replaced it");
 }
 
 void ClosedLog::fail(const std::string& why) const {

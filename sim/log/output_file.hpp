@@ -51,8 +51,8 @@ class SharedLock {
 /// Keeps others from replacing or continuing a log while its writer closes it and checks it once more.
 class ClosedLog {
  public:
-  /// Locks the log; to be constructed before the log is closed. Throws IoError if the path no longer names the log.
-  explicit ClosedLog(const std::string& path);
+  /// Locks the log; to be constructed before the log is closed. Throws IoError if its path no longer names it.
+  explicit ClosedLog(const h5::Object& file);
 
   /// Writes a few bytes in place, bypassing HDF5, waits until they are on disk, and reads them back. Throws IoError.
   void write(Index place, const std::string& bytes) const;

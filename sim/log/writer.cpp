@@ -248,7 +248,7 @@ struct LogWriter::File {
   void close(RunStatus status) {
     flush();
     const Index place = place_of_status();
-    const ClosedLog closed(object.where.file);
+    const ClosedLog closed(object);
     tables->close();
     tables.reset();
     h5::close_file(object);

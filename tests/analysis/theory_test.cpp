@@ -75,11 +75,12 @@ TEST_CASE("errors telescope to rounding, and keep within the bound of error feed
 namespace {
 
 /// Steps 1 and 2 dense, 3 to 6 compressed; probes at 4 and 6.
-TheoryView written(const std::string& optimizer) {
+TheoryView written(const std::string& optimizer, bool per_worker = true) {
   const Folder folder;
   sim::LogHeader header = sample_header();  // three workers
   header.constants.reset();
   header.probed = true;
+  header.per_worker = per_worker;
   header.config = {{"optimizer", optimizer}, {"optimizer.beta1", "0.5"}};
   sim::LogWriter log(folder / "run.h5", header, false);
   for (Index step = 1; step <= 6; ++step) {
@@ -93,8 +94,10 @@ TheoryView written(const std::string& optimizer) {
     row.server_error_norm = 0.5;
     log.append(row);
   }
-  log.append(sim::WorkerRow{.step = 4, .loss = {0, 0, 0}, .error_norm = {1, 3, 2}});
-  log.append(sim::WorkerRow{.step = 6, .loss = {0, 0, 0}, .error_norm = {1, 1, 1}});
+  if (per_worker) {
+    log.append(sim::WorkerRow{.step = 4, .loss = {0, 0, 0}, .error_norm = {1, 3, 2}});
+    log.append(sim::WorkerRow{.step = 6, .loss = {0, 0, 0}, .error_norm = {1, 1, 1}});
+  }
   for (const Index step : {4, 6}) {
     const bool first = step == 4;
     sim::ProbeRow probe;
@@ -116,6 +119,10 @@ TheoryView written(const std::string& optimizer) {
 }
 
 }  // namespace
+
+TEST_CASE("without the errors of single workers, their bound is unknown") {
+  CHECK(std::isnan(written("onebit-adam", false).constants.epsilon));
+}
 
 TEST_CASE("both sides of Theorem 1, term by term, are what a hand computes") {
   const TheoryView view = written("onebit-adam");

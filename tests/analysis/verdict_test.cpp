@@ -180,6 +180,8 @@ TEST_CASE("verdict: numbers of seeds that would be needed are as exact as they a
 TEST_CASE("verdict: what p of the sign-flip test a number of seeds can give is said where it cannot be small") {
   CHECK(least_p(3) == 0.25);
   CHECK(least_p(6) == 0.03125);
+  CHECK(least_p(16) == 0x1p-15);
+  CHECK(least_p(30) == 1.0 / 65537);  // from 17 pairs on, p counts drawn assignments and the observed one
   CHECK(p_text({{0.1, 0.1, 3}, 0.25, 3, 0.1}) == "p = 0.25, the least possible");
   CHECK(p_text({{0.1, 0.1, 3}, 0.75, 3, 0.1}) == "p = 0.75");
   CHECK(p_text({{0.1, 0.1, 6}, 0.03125, 6, 0.1}) == "p = 0.0312");

@@ -35,6 +35,15 @@ TEST_CASE("items are joined with a separator between them") {
   CHECK(join(std::vector<std::string>{"a", "b", "c"}, ", ") == "a, b, c");
   CHECK(join(std::vector<std::string>{"a"}, ", ") == "a");
   CHECK(join(std::vector<std::string>{}, ", ").empty());
+  CHECK(join(std::vector<std::string>{"", "a", "", "b"}, ",") == ",a,,b");
+}
+
+TEST_CASE("bytes have a unit in which four digits are below 1000") {
+  CHECK(bytes_text(999) == "999 B");
+  CHECK(bytes_text(999949) == "999.9 kB");
+  CHECK(bytes_text(999951) == "1 MB");
+  CHECK(bytes_text(999999) == "1 MB");
+  CHECK(bytes_text(999999e9) == "1000 TB");
 }
 
 TEST_CASE("printable: controls and what is no UTF-8 are written as bytes, everything else stays") {

@@ -89,5 +89,11 @@ TEST_CASE("link loads are what SimGrid simulates") {
   odd.nic_shares.clear();
   odd.oversubscription = 3;
   alike(odd, ring);
+  odd.oversubscription = 1;
+  odd.gpu_link.stream_cap = BytesPerSecond(0.1e9);  // also the cap of flows between nodes
+  alike(odd, ring);
+  odd.gpu_link.stream_cap = BytesPerSecond(1e9);
+  odd.nic.stream_cap = BytesPerSecond(0.2e9);
+  alike(odd, request(Collective::all_reduce, Algorithm::hierarchical, 680e6));
   CHECK(cost(SimGrid(), probe(true), 1, ring).total.value == 0);
 }

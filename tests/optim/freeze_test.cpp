@@ -1,6 +1,7 @@
 #include "optim/two_stage/freeze.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
@@ -128,6 +129,11 @@ TEST_CASE("a freeze at or beyond the end of the run is refused") {
   CHECK(contains(refusal([] { policy("fixed:100", 100); }), "never reach the compression stage"));
   CHECK(contains(refusal([] { policy("fixed:5000", 100); }), "never reach the compression stage"));
   CHECK(contains(refusal([] { policy("fraction:0.999", 10); }), "never reach the compression stage"));
+  constexpr Index huge = std::numeric_limits<Index>::max();
+  for (const FreezeConfig& config : {FreezeConfig{.policy = "auto", .lag = huge},
+                                     {.policy = "auto", .after = huge},
+                                     {.policy = "auto", .dwell = huge}})
+    CHECK(contains(refusal([&] { FreezePolicy(config, 100, 0, 0.999); }), "0 to 2^40 steps"));
   CHECK(refusal([] { policy("fixed:99", 100); }) == "accepted");
 }
 

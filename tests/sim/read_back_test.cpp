@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "sim/log/contents.hpp"
@@ -112,6 +114,17 @@ TEST_CASE("read back: a log that lost rows is an error of its writer, and no rea
   CHECK_THROWS_WITH(log.close(RunStatus::finished),
                     Contains("does not hold what was written") && Contains("/steps/loss"));
   CHECK_THROWS_WITH(LogReader(path), Contains("its writer found it damaged") && Contains(path));
+}
+
+TEST_CASE("read back: a log whose name was taken by another file leaves that file alone") {
+  const Folder folder;
+  const std::string path = folder / "run.h5";
+  LogWriter log(path, sample_header(), false);
+  append_samples(log, 1, 3);
+  std::filesystem::rename(path, folder / "moved.h5");
+  write_file(path, std::string(1 << 16, 'x'));
+  CHECK_THROWS_WITH(log.close(RunStatus::finished), Contains("another program has replaced it"));
+  CHECK(read_file(path) == std::string(1 << 16, 'x'));
 }
 
 TEST_CASE("read back: a log that goes on keeps the rows that it had") {

@@ -21,7 +21,8 @@ struct OnebitSimgridProblem {
   double gpu_rate;
   long long nodes_per_leaf;  ///< number of nodes under a leaf switch; 0: leaf switches limit nothing
   double leaf_rate;          ///< rate of a leaf switch's uplinks
-  double stream_cap;         ///< maximum rate of a flow between nodes; 0: no limit
+  double gpu_stream_cap;     ///< maximum rate of a flow; 0: no limit
+  double nic_stream_cap;     ///< maximum rate of a flow between nodes; 0: no limit
   const double* nic_rates;   ///< [ranks / width]: rate of each node's network link
   long long phases;
   const OnebitSimgridPhase* phase;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -96,6 +97,13 @@ struct Part {
   std::vector<const OnebitSimgridFlow*> sends, receives;
 };
 
+/// Returns the maximum rate of a flow; 0 if there is none.
+double cap_of(const Problem& problem, const OnebitSimgridFlow& flow) {
+  const double inside = problem.gpu_stream_cap, between = problem.nic_stream_cap;
+  if (flow.from / problem.width == flow.to / problem.width || between == 0) return inside;
+  return inside == 0 ? between : std::min(inside, between);
+}
+
 /// Runs all phases of a rank in order. The rank waits only for its own flows.
 void be_rank(const Problem& problem, const std::vector<Part>& parts) {
   for (long long p = 0; p < problem.phases; ++p) {
@@ -112,9 +120,7 @@ void be_rank(const Problem& problem, const std::vector<Part>& parts) {
       for (const auto* flow : part.receives) all.push_back(mailbox(flow)->get_async<int>(&received));
       for (const auto* flow : part.sends) {
         sg4::CommPtr send = mailbox(flow)->put_init(&message, static_cast<std::uint64_t>(std::llround(flow->bytes)));
-        if (problem.stream_cap > 0 && flow->from / problem.width != flow->to / problem.width) {
-          send->set_rate(problem.stream_cap);
-        }
+        if (const double cap = cap_of(problem, *flow); cap > 0) send->set_rate(cap);
         all.push_back(send->start());
       }
       sg4::Comm::wait_all(all);

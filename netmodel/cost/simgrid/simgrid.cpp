@@ -73,6 +73,7 @@ Estimate SimGrid::cost(const Plan& plan, const Fabric& fabric) const {
                                      cluster.gpu_link.effective.value,
                                      fabric.leaves() > 0 ? cluster.nodes_per_leaf : 0,
                                      fabric.leaf_rate().value,
+                                     cluster.gpu_link.stream_cap.value,
                                      cluster.nic.stream_cap.value,
                                      rates.data(),
                                      static_cast<long long>(phases.size()),
