@@ -20,7 +20,8 @@ namespace onebit::device {
 
 class Device {
  public:
-  /// The CPU with `threads` OpenMP threads; 0 means one per available core. Throws ConfigError for threads < 0.
+  /// The CPU with `threads` OpenMP threads; 0: OMP_NUM_THREADS or, without it, one per available core. Throws
+  /// ConfigError for threads < 0.
   static Device cpu(int threads);
 
   /// The CPU with memory that only kernels and copies may access (debug/memory.hpp).
@@ -92,8 +93,9 @@ class Device {
 };
 
 /// The devices of an option value: "cpu", "cpu:2" (two logical devices that share the threads), "debug", "debug:2",
-/// "cuda" (the first GPU), "cuda:0,1". `threads` is the number of OpenMP threads of all devices together; 0 means one
-/// per core. Throws ConfigError for anything else, NotCompiled for backends that this build lacks.
+/// "cuda" (the first GPU), "cuda:0,1". `threads` is the number of OpenMP threads of all devices together, but each
+/// device has at least one; 0: as for Device::cpu. Throws ConfigError for anything else, NotCompiled for backends that
+/// this build lacks.
 std::vector<Device> parse_devices(const std::string& text, int threads);
 
 /// Returns the devices of this machine, each as an option value and a one-line description. If there is no GPU, one row

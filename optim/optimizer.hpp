@@ -65,7 +65,8 @@ struct TensorNumbers {
 
 /// What an update divides the momentum by: d = sqrt(v) * correction + eps.
 struct Denominator {
-  const device::Buffer<float>* variance = nullptr;  ///< [parameters]; null if the workers share no variance
+  const device::Buffer<float>* variance = nullptr;  ///< [parameters]; null if the workers share no variance, or
+                                                    ///< the optimizer does not report it (0/1 Adam, CADA)
   float correction = 1;
   float eps = 0;
 };
@@ -80,7 +81,7 @@ struct StateView {
   const TensorNumbers* tensors = nullptr;
   Denominator denominator = {};  ///< denominator of the last update
   /// The denominator of the last update if the variance had never been frozen; before the freeze, equal to
-  /// `denominator`. Its variance is null if it is not known.
+  /// `denominator`. Its variance is null if it is not known, as for 0/1 Adam and its twin.
   Denominator shadow = {};
 };
 
@@ -110,8 +111,8 @@ class Optimizer {
   /// Runs the exchange and updates `parameters`. Collective.
   StepReport finish(device::Buffer<float>& parameters);
 
-  /// Waits for the last step. Throws NumericError, naming worker and tensor, if a vector was not finite and could not
-  /// be exchanged; the parameters are then meaningless.
+  /// Waits for the last step. Throws NumericError, which names worker and tensor or says that it is a server's mean, if
+  /// a vector was not finite and could not be exchanged; the parameters are then meaningless.
   void require_finite() const;
 
   virtual StateView state() const = 0;

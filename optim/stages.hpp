@@ -13,8 +13,9 @@ namespace onebit::optim {
 /// local-adam when its workers synchronise and onebit-adam-32 after its freeze.
 bool compresses(std::string_view optimizer, Phase phase);
 
-/// Whether the vectors that are exchanged in a step of this phase are gradients. After its freeze, an optimizer with a
-/// freeze policy exchanges momenta; workers that made local steps exchange weights, moments or drifts.
+/// Whether the uncompressed vectors that are exchanged in a step of this phase are gradients, or are priced as such.
+/// After its freeze, an optimizer with a freeze policy exchanges momenta; workers that made local steps exchange
+/// weights, moments or drifts.
 bool exchanges_gradients(std::string_view optimizer, Phase phase);
 
 /// Number of gradients that every worker computes on its batch in a step: 2 for CADA, whose rules need a second point.

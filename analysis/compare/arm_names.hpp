@@ -32,8 +32,8 @@ bool names_rate(const std::string& name, const std::map<std::string, std::string
 /// Orders values of an option: numbers by size and before words.
 bool value_before(const std::string& a, const std::string& b);
 
-/// Whether configuration a comes before b: by the values of their options, the optimizer first, its learning rate
-/// second. Numbers are ordered by size and come before other values.
+/// Whether configuration a comes before b: by the values of their options, first the label, then the optimizer and its
+/// learning rate. Numbers are ordered by size and come before other values.
 bool options_before(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b);
 
 /// Returns the number if the whole text is one; otherwise NaN.

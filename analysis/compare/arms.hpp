@@ -61,8 +61,9 @@ LogSet read_logs(std::span<const std::string> paths, const std::function<Run(con
 
 using OptionValues = std::map<std::string, std::string>;  ///< values by option
 
-/// Returns the options that define a run's arm: those that decide results, except the seed, how often rows are logged,
-/// and the location of the data, whose hash identifies them. For devices only the backend counts.
+/// Returns the options that define a run's arm: those that decide results, except the seed, how often rows are logged
+/// or the model is evaluated, what is probed (probe.curvature, probe.moved), and the location of the data, whose hash
+/// identifies them. For devices only the backend counts.
 OptionValues arm_options(const Run& run);
 
 /// Runs that differ only in their seed.

@@ -53,8 +53,8 @@ struct VerdictSection {
 /// Returns the verdicts of a comparison in sections; none without verdicts. The comparison must outlive them.
 std::vector<VerdictSection> sections_of(const Comparison& comparison);
 
-/// Compares arms. Throws ConfigError if runs cannot be compared (require_comparable), no arm has the baseline's name
-/// (with the nearest name), there is no arm, or a cluster cannot hold the workers.
+/// Compares arms. Throws ConfigError if runs cannot be compared (require_comparable), neither an arm nor a rate grid
+/// has the baseline's name (with the nearest name), there is no arm, or a cluster cannot hold the workers.
 Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request,
                    const netmodel::CostModel& model = netmodel::LinkLoad());
 

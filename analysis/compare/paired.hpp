@@ -46,7 +46,7 @@ struct Difference {
 };
 
 /// Returns the difference of paired values; the spans have equal length. A value that is not finite, or an a of 0 with
-/// a different b, makes interval, p and deviation NaN. The interval has level `level`.
+/// a different b, makes half_width, p and deviation NaN, and the mean NaN or infinite. The interval has level `level`.
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level = 0.95);
 
 /// Upper bound on seeds_needed.

@@ -28,8 +28,9 @@ const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 /// of an optimizer comes from its registry row (optim::parent_of). Of several grids of the parent, the one whose other
 /// options differ least from the arm's is used, or the first of several that are equally near. Arms without a parent
 /// among the runs are compared with one of them, at the best rate of its grid: the one called "dense"; failing that,
-/// the first whose optimizer has no parent; failing that, the first. If `baseline` names an arm, all others are
-/// compared with it. Throws ConfigError for a name that no arm has, with the nearest name.
+/// the first whose optimizer has no parent; failing that, the first. If `baseline` names an arm, or a grid and thereby
+/// the arm at its best rate, all others are compared with that arm. Throws ConfigError for a name that neither an arm
+/// nor a grid has, with the nearest name of an arm.
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline);
 
 }  // namespace onebit::analysis

@@ -24,9 +24,10 @@ struct StepRange {
 
 /// Returns ranges that cover every step from 1 to the last one in the log, in step order. A step has the phase of its
 /// row in /steps. A step without a row (log.every) has the phase of the rows with the same exchanges if they agree on
-/// one; otherwise the phase of the rows before and after it. If these two rows differ, the freeze in /events
-/// separates them; without a freeze between them, the later row decides. Throws what the reader throws, and IoError
-/// if steps do not ascend from 1, a phase is unknown, or an exchange has a different number of workers from the run.
+/// one; otherwise the phase of the rows before and after it. If these two rows differ, the freeze in /events separates
+/// them; without a freeze between them, the later row decides. Throws what the reader throws, and IoError if steps do
+/// not ascend from 1, a phase is unknown, or an exchange has a different number of workers from the run (activations
+/// between pairs excepted).
 std::vector<StepRange> exchanges_of(const sim::LogReader& log);
 
 }  // namespace onebit::analysis

@@ -12,7 +12,7 @@ struct SpeedupCurve {
   std::optional<netmodel::BytesPerSecond> break_even{};
 };
 
-/// Returns `count` rates from low to high with equal ratios between neighbours.
+/// Returns `count` >= 2 rates from low to high with equal ratios between neighbours.
 std::vector<double> spaced_rates(double low, double high, Index count);
 
 /// Computes the speed-up at each rate of a node's network link, with one curve for each number of GPUs per node; if

@@ -25,7 +25,8 @@ struct TrafficPlan {
 /// freeze policy is replaced by an early freeze, except the policy never, which has no compression stage; ramps and
 /// dense steps at the start are shortened. Throws what the optimizer throws, and ConfigError for traffic that depends
 /// on the data (CADA, codecs with payloads of variable size), for traffic that depends on shapes that are not known
-/// (PowerSGD), and for more than 1e8 steps of a schedule.
+/// (PowerSGD), for refreshes of the variance, for more than 2^56 elements over all workers, and for more than 1e8 steps
+/// of a schedule.
 std::vector<StageTraffic> plan_stages(const TrafficPlan& plan);
 
 }  // namespace onebit::analysis

@@ -61,7 +61,8 @@ struct ErrorBound {
   double input_square = std::numeric_limits<double>::quiet_NaN();  ///< largest measured G^2
 };
 
-/// Largest violation of error feedback's telescoping identity over all probes, as ||residual|| / ||input||.
+/// Largest violation of error feedback's telescoping identity over all probes, as ||residual|| / ||inputs plus old
+/// errors||.
 struct Telescoping {
   double worst = std::numeric_limits<double>::quiet_NaN();
   Index step = 0;

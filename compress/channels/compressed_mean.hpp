@@ -48,8 +48,8 @@ class CompressedMean {
   /// packed_mean(). Appends the traffic. Collective.
   ExchangeSeconds exchange(float* result, netmodel::TrafficList& traffic);
 
-  /// Throws NumericError, naming worker and tensor, if a vector of the last exchange was not finite and could not be
-  /// encoded. Result and errors are then meaningless. Waits for the exchange.
+  /// Throws NumericError, which names worker and tensor or says that it is a server's mean, if a vector of the last
+  /// exchange was not finite and could not be encoded. Result and errors are then meaningless. Waits for the exchange.
   void require_finite() const;
 
   /// Visits the errors (as worker_error and server_error) and the state that codecs keep from step to step.

@@ -21,8 +21,8 @@ enum class Granularity { tensor, fused };
 /// the scale, as in DeepSpeed's released code.
 enum class Padding { wire_only, as_data };
 
-/// Padding quantum for n workers: n * lcm(n, 8). Vectors are padded to a multiple of it, so that every server's chunk
-/// is whole bytes (DeepSpeed's `divider`).
+/// Padding quantum for n workers: n times DeepSpeed's `divider`, lcm(n, 8). Vectors are padded to a multiple of it, so
+/// that every server's chunk is whole bytes.
 inline Index padding_quantum(Index workers) {
   return workers * std::lcm(workers, Index{8});
 }

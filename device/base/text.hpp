@@ -9,7 +9,9 @@
 
 namespace onebit {
 
-/// Candidates by edit distance to `word`, nearest first; ties keep their order.
+/// Candidates by number of edits to `word`, nearest first, then shortest first; other ties keep their order. A
+/// candidate is one edit away if it begins with the word (of at least 3 characters), or ends with the word after a dot
+/// or, in a candidate without dots, after a dash.
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// "did you mean A?" if a candidate is close, else "one of A, B, C", or "nearest: A, B, C" if there are more than 12.

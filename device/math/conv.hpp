@@ -52,7 +52,7 @@ struct TapTable {
 class ConvPlan {
  public:
   /// Throws Error for sizes that do not define a convolution: below 1 (padding: below 0), a result without pixels, an
-  /// image of at least 2^31 numbers.
+  /// image or a result of at least 2^31 numbers.
   explicit ConvPlan(const ConvShape& shape);
 
   const ConvShape& shape() const { return shape_; }

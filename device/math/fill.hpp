@@ -7,7 +7,7 @@
 
 namespace onebit::device {
 
-/// Fills an array with uniform numbers on [low, 1).
+/// Fills an array with uniform numbers on [low, 1); if low > 0, the largest may be rounded to 1.
 struct FillKernel {
   RandomKey key;
   float low;

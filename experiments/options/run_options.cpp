@@ -186,7 +186,7 @@ std::vector<RunOption> place_options() {
               for (const auto& [name, doc] : device::list_devices()) names.push_back(name);
               return names;
             }),
-      bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
+      bounded("threads", "OpenMP threads; 0: OMP_NUM_THREADS, or else one per core", 4096, ONEBIT_PLACE(threads)),
       field("graphs", "GPUs: record a repeated pass as a CUDA graph and replay it", ONEBIT_PLACE(graphs)),
       field(
           "worker-group",

@@ -29,9 +29,9 @@ class Fabric {
   Index slot(Index rank) const { return slots_.empty() ? rank : slots_[static_cast<std::size_t>(rank)]; }
   Index node(Index slot) const { return slot / width_; }
 
-  /// Whether the nodes hold the ranks in order.
+  /// Whether the cluster places ranks contiguously, or there is only one node.
   bool in_order() const { return slots_.empty(); }
-  /// Whether all nodes are alike and hold the ranks in order, as closed forms require.
+  /// Whether, in addition, no share of a node's network link is set (Cluster::nic_shares), as closed forms require.
   bool symmetric() const { return in_order() && shares_.empty(); }
 
   /// Rate of a link that carries `streams` streams at a time.

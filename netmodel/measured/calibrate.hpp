@@ -23,16 +23,16 @@ struct Fit {
 };
 
 /// Fits a cluster to all rows by least squares of relative errors: the effective rates of GPU and network links, the
-/// latency of each if its sizes span a factor of 16, and the scale penalty if there are at least four node counts
-/// above one. The latencies and rates of NCCL's protocols stay in proportion to those of Simple. `start` gives
+/// latency of each if its sizes span a factor of 16, and the scale penalty if there are at least four node counts above
+/// one. The latencies and rates of NCCL's other protocols follow those of Simple as call_costs() says. `start` gives
 /// the first guess and everything that is not fitted. Rows of one node determine the GPU link, the others the network
 /// link; a link without rows keeps its values from `start`. Throws ConfigError for fewer than two rows, for rows of one
 /// GPU, and for collectives other than all-reduce.
 Fit fit_selection(const std::vector<Measurement>& rows, const Cluster& start, Selection selection);
 
-/// Fits every all-reduce algorithm and the choice of `start`, and sorts the fits by their largest error, including
-/// errors on left-out rows. The choice of `start` nevertheless comes first if no rows could be left out, or if no other
-/// fit's error is smaller both by more than kNoise and by more than a third.
+/// Fits ring, hierarchical, tree, halving, leader, NCCL's choice and the choice of `start`, and sorts the fits by their
+/// largest error, including errors on left-out rows. The choice of `start` nevertheless comes first if no rows could be
+/// left out, or if no other fit's error is smaller both by more than kNoise and by more than a third.
 std::vector<Fit> calibrate(const std::vector<Measurement>& rows, const Cluster& start);
 
 /// Relative difference between two runs of one configuration (Table 1 of 1-bit Adam).

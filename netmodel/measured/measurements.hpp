@@ -19,8 +19,8 @@ struct Measurement {
 
 /// Reads a CSV file or the output of nccl-tests (nccl_tests.hpp), even if a launcher logged it (log_line.hpp). The CSV
 /// header has the columns nodes, gpus (per node), bytes and seconds in any order, and may have a column collective
-/// (all_reduce, all_to_all, ...); without it, all rows are all-reduces. Throws ConfigError with file, line and reason
-/// for anything else, and for more than 10,000 rows.
+/// (all_reduce, all_to_all, ...); without it, all rows are all-reduces. Other columns are ignored. Throws ConfigError
+/// with file, line and reason for anything else, and for more than 10,000 rows.
 std::vector<Measurement> read_measurements(const std::string& path);
 
 /// Reads several files, each as above. All measurements are kept, in order, including several of one configuration. The

@@ -18,10 +18,10 @@ double bus_factor(Collective collective, Index ranks);
 Bytes payload_of_size(Collective collective, Bytes size, Index ranks);
 
 /// Reads the output of any version of all_reduce_perf, all_gather_perf, alltoall_perf, reduce_scatter_perf and
-/// broadcast_perf, one run after another. Nodes and GPUs come from the list of ranks; columns and units from the two
-/// header lines or, if they are missing, from the numbers themselves. The collective comes from the program's name,
-/// which may have a suffix such as _mpi. If the file does not contain the name, busbw / algbw must be the ratio of an
-/// all-reduce. What NCCL and launchers print in between is skipped.
+/// broadcast_perf, one run after another. Nodes and GPUs come from the list of ranks; columns and units come from the
+/// two header lines. Without these, units are bytes, us and GB/s, and the columns are found by algbw = size / time. The
+/// collective comes from the program's name, which may have a suffix such as _mpi. If the file does not contain the
+/// name, busbw / algbw must be the ratio of an all-reduce. What NCCL and launchers print in between is skipped.
 class NcclTests {
  public:
   /// Reads a line without prefixes of launchers (log_line.hpp). Returns its out-of-place measurement; none if the line

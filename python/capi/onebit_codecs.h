@@ -59,7 +59,7 @@ typedef struct onebit_problem {
   int64_t option_count;
   int64_t steps;  /* optimizers: steps of the whole run, which some freeze policies need */
   int64_t warmup; /* optimizers: steps of learning-rate warm-up */
-  int threads;    /* OpenMP threads; 0: one per core */
+  int threads;    /* OpenMP threads; 0: OMP_NUM_THREADS or, without it, one per core */
 } onebit_problem;
 
 typedef struct onebit_worker onebit_worker;

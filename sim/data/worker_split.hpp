@@ -49,8 +49,8 @@ class WorkerSplit {
 ///                class (Yurochkin et al. 2019, section 4; Hsu et al. 2019 draw classes for a worker instead). The
 ///                smaller A is, the more the shares differ. Gamma variates by Marsaglia and Tsang (2000). A worker
 ///                without examples gets one from the worker that has most
-///   size[:P]     contiguous parts regardless of labels, sizes in proportion to (w + 1)^-P, each at least 1; without a
-///                number P is 1; size:0 gives equal parts
+///   size[:P]     contiguous parts regardless of labels: one example for each worker, and the others in proportion to
+///                (w + 1)^-P; without a number P is 1; size:0 gives equal parts
 /// labels: those of the training examples, in their order; if there are none, only iid and size are possible. Throws
 /// ConfigError for a rule that is unknown, malformed, or impossible with these data, and for more workers than
 /// examples.

@@ -41,8 +41,9 @@ struct SendingColumns {
 /// with a memory start with an empty one.
 ///
 /// With backward = mask, the gradient of an element that was not sent is 0, and only the values of the others return,
-/// as float32. The result is the exact gradient of the loss with a fixed mask (Gupta et al. 2021). Zeros are never
-/// sent by sparse codecs, so they cost nothing and have no gradient.
+/// as float32. The result is the exact gradient of the loss with a fixed mask (Gupta et al. 2021). A zero counts as not
+/// sent, so it has no gradient. Threshold codecs such as dct do not send zeros; top-k and random-k send k values, zeros
+/// included.
 class Boundary final : public Layer {
  public:
   /// workers: number of workers of the run. Throws ConfigError for an unknown option value and for a codec that cannot

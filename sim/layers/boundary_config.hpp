@@ -10,7 +10,7 @@ namespace onebit::sim {
 /// How activations and their gradients cross a boundary between workers.
 struct BoundaryConfig {
   /// A codec; `fp32` means no compression. `dct-mp` is DCT's model-parallel compressor (Gupta et al. 2021): the codec
-  /// dct, whose threshold is renewed in every step by default, and backward = mask.
+  /// dct, whose threshold is renewed in every step by default, and backward = mask (dense where no gradients return).
   compress::CodecConfig codec = {.name = "fp32", .k = 0.05, .renew = 1, .options = "boundary"};
   std::string scope = "batch";     ///< what shares a scale or a threshold: batch | sample | neuron
   std::string forward = "codec";   ///< activations: codec | dense

@@ -20,7 +20,8 @@ class Contents {
   static Contents of(const Object& file);
 
   /// Notes elements of a type that go into a dataset (or an attribute) from byte first_byte on, in the order of the
-  /// file. Replaces what was noted for the same bytes before.
+  /// file. A part that begins where another ends is joined to it. Noting the same part again replaces it; parts may not
+  /// overlap otherwise.
   void note(const std::string& path, hid_t type, const void* data, Index elements, Index first_byte = 0);
   /// Notes the part [rows, 1, width] of a dataset [rows, layers, width], as write_layer takes it.
   void note_layer(const Object& dataset, hid_t type, const void* data, Index layer);

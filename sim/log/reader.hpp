@@ -21,7 +21,8 @@ struct StepTraffic {
 /// What a reader does when it meets a damaged column.
 enum class Damage {
   refused,   ///< it throws
-  tolerated  ///< it notes the column; numbers of the column then read as NaN, integers as 0, strings as empty
+  tolerated  ///< it notes the column; numbers of the column then read as NaN, integers as 0, strings as empty (but
+             ///< LogReader::column() throws)
 };
 
 struct UnreadableColumn {

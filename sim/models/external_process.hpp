@@ -31,9 +31,10 @@ class ExternalProcess {
   void send(const std::string& line, double seconds);
 
   /// Returns the next line of the answer, without its end. Throws WorkerError if the command has ended (the message has
-  /// its exit status and the last line of its standard error), if the time limit has expired, or if the answer is
-  /// longer than 16 MiB. Throws StopError if a stop was requested and the answer did not arrive within the grace
-  /// period. The command is then killed at once.
+  /// its exit status and the last line of its standard error), if it has closed its standard output, if the time limit
+  /// has expired, if more than 1 MiB comes without an end of line, or if the answer is longer than 16 MiB. Throws
+  /// StopError if a stop was requested and the answer did not arrive within the grace period. The command is then
+  /// killed at once.
   std::string receive();
 
  private:

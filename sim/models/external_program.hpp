@@ -12,7 +12,7 @@ namespace onebit::sim {
 class ExternalProgram {
  public:
   /// Starts the command and asks for its layout. Throws ConfigError if it does not start, ends, hangs or gives an
-  /// invalid answer.
+  /// invalid answer; IoError if the system cannot create a process.
   explicit ExternalProgram(ExternalSpec spec);
 
   const ExternalLayout& layout() const { return layout_; }

@@ -41,7 +41,7 @@ void add_dense(const std::vector<Index>& widths, Activation activation, Paramete
                std::vector<std::unique_ptr<Layer>>& layers, const ModelConfig& config);
 
 /// Adds the boundary of a model that is cut after layer or block number config.cut of `blocks`, if `block` is that
-/// number. Throws ConfigError if the cut is out of range.
+/// number. Throws ConfigError if the cut is out of range, or if there are fewer than 2 workers to divide.
 void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<std::unique_ptr<Layer>>& layers);
 
 /// Adapts the first layer of a network, which reads [height][width][channels], to the images of a data source.

@@ -18,8 +18,8 @@ struct Denominators {
 };
 
 /// Computes the denominators of each tensor: `least` over every coordinate, `low` and `median` over at most 2^16
-/// coordinates of the tensor, evenly spread. Waits for the device. Empty if the optimizer has no variance
-/// that all workers share.
+/// coordinates of the tensor, evenly spread. Waits for the device. Empty if the optimizer has no variance that all
+/// workers share, or does not report it (0/1 Adam, CADA).
 Denominators denominators_of(const device::Device& device, const optim::Denominator& denominator,
                              const std::vector<compress::Tensor>& tensors);
 

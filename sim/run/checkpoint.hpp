@@ -36,14 +36,15 @@ std::vector<CheckpointFile> checkpoints_of(const std::string& log);
 void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState state);
 
 /// Checks the file of a checkpoint. Throws ConfigError if it is truncated, damaged (its checksum does not match its
-/// bytes) or not a checkpoint.
+/// bytes) or not a checkpoint; IoError if reading fails.
 void verify_checkpoint(const std::string& path);
 
-/// Reads the RunState of a verified checkpoint. Throws ConfigError.
+/// Reads the RunState of a verified checkpoint. Throws ConfigError, or IoError if reading fails.
 RunState run_state_of(const std::string& path);
 
 /// Restores a cluster of the same configuration to the state of a verified checkpoint, on any number of devices, and
-/// returns its RunState. Throws ConfigError if the configuration differs; the cluster must not be used after that.
+/// returns its RunState. Throws ConfigError if the configuration differs, IoError if reading fails; the cluster must
+/// not be used after that.
 RunState read_checkpoint(const std::string& path, VirtualCluster& cluster);
 
 /// Removes the checkpoints of later steps: those of an abandoned continuation, and unusable ones.

@@ -16,7 +16,7 @@ h5::Object open_checkpoint_file(const std::string& path);
 void seal(const h5::Object& closed);
 /// Throws IoError if a sealed file does not hold the values that were passed to HDF5.
 void verify_written(const h5::Object& closed);
-/// Throws ConfigError if the length or a checksum does not match the file.
+/// Throws ConfigError if the length or a checksum does not match the file, IoError if reading fails.
 void verify_seal(const std::string& path);
 
 /// Writes the state of this process's ranks, one rank at a time. If every rank is a process, the root writes the state
@@ -43,7 +43,8 @@ class StateWriter final : public device::StateVisitor {
   bool gathers_;
 };
 
-/// Reads what StateWriter wrote. Throws ConfigError if something is missing or has another size.
+/// Reads what StateWriter wrote. Throws ConfigError if something is missing or has another size, IoError if reading
+/// fails.
 class StateReader final : public device::StateVisitor {
  public:
   StateReader(const h5::Object& file, const device::Shard& shard) : StateVisitor(shard), file_(file) {}

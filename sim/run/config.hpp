@@ -62,7 +62,8 @@ struct RunConfig {
   std::uint32_t seed = 1;  ///< seed of initial weights, sampling, dropout, noise and codecs
   std::string label;       ///< name of the run's arm in comparisons; does not affect the run
   std::string device = "cpu";
-  int threads = 0;         ///< number of CPU threads; 0: one per core
+  int threads = 0;         ///< number of CPU threads of a process; 0: OMP_NUM_THREADS or, without it, one per core (MPI
+                           ///< processes share the cores)
   bool graphs = true;      ///< whether GPUs replay the launches of a pass as CUDA graphs
   Index worker_group = 0;  ///< workers whose gradients are held at the same time; 0: chosen for speed and memory
   Index memory = 0;        ///< bytes that the run may take; 0: nine tenths of what is free

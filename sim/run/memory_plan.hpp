@@ -43,8 +43,8 @@ std::string out_of_memory(const std::string& plan);
 /// machine. On CPUs, what the process already holds is added before taking nine tenths.
 Index memory_limit(const RunConfig& config, const RunResources& resources);
 
-/// Plans the run at its worker group; if none is given, at the largest that fits. Throws ConfigError with the numbers
-/// if the run does not fit, before anything large is allocated.
+/// Plans the run at its worker group; if none is given, at the one chosen for speed or, if that does not fit, at the
+/// largest that does. Throws ConfigError with the numbers if the run does not fit, before anything large is allocated.
 MemoryPlan plan_memory(const RunConfig& config, const RunResources& resources);
 
 /// Reads the data, opens the devices and plans the memory. Throws ConfigError, IoError.

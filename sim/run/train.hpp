@@ -27,8 +27,8 @@ struct Progress {
 struct RunControl {
   std::string memory_plan = {};            ///< MemoryPlan::text(), for the error message if memory runs out anyway
   std::function<void()> on_start = [] {};  ///< called before the first step, when the log is open
-  std::function<void(const std::string&)> on_warning = [](const std::string&) {
-  };  ///< called for an unusable checkpoint
+  /// Called for an unusable checkpoint, and for a log that was repaired.
+  std::function<void(const std::string&)> on_warning = [](const std::string&) {};
   std::function<void(const Progress&)> on_step = [](const Progress&) {};
   std::function<bool()> stop_requested = [] { return false; };
 };

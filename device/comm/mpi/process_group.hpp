@@ -9,8 +9,8 @@
 
 namespace onebit::device::mpi {
 
-/// The largest message between processes, in bytes: larger ones are sent in pieces, which bounds the host memory that
-/// they need.
+/// The largest message with blocks of device memory, in bytes: larger ones are sent in pieces, which bounds the host
+/// memory that they need.
 inline constexpr Index kPiece = Index{1} << 20;
 
 /// The next action of a rank; it must be the same on all ranks.

@@ -32,7 +32,7 @@ void check_no_files(const DataConfig& config, const std::string& name);
 /// Throws ConfigError if `bytes` are more than the memory that is available. where: what takes the memory.
 void check_memory(Index bytes, const std::string& where);
 
-/// Describes tables: "26 tables of 3 to 20000 rows, 187767 in all".
+/// Describes tables: "26 tables of 3 to 20000 rows, 207398 in all".
 std::string describe(const std::vector<BagTable>& tables);
 
 /// Returns the slots of all tables together.

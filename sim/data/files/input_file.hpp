@@ -24,9 +24,9 @@ class InputFile {
 
   /// Returns the contents of the file, unpacked if its first bytes are those of gzip. A plain file is mapped read-only
   /// if mapping is `yes`, or if it is `automatic` and the file has at least 64 MiB. A mapped file must not become
-  /// shorter while it is used. Throws ConfigError if the contents exceed `limit` bytes or do not fit in the available
-  /// memory, if a packed file is damaged, if mapping is `yes` for a packed file, or if reading fails; throws
-  /// IoError if mapping fails. enough: keeps only this many bytes of a packed file; 0: all.
+  /// shorter while it is used. Throws ConfigError if the contents exceed `limit` bytes, if those of a packed file do
+  /// not fit in the available memory, if a packed file is damaged, if mapping is `yes` for a packed file, or if reading
+  /// fails; throws IoError if mapping fails. enough: keeps only this many bytes of a packed file; 0: all.
   Bytes load(Switch mapping, Index limit, Index enough = 0) const;
 
   /// Gives the contents of the file to `take`, unpacked and in pieces, so that they need not be in memory together.
