@@ -34,6 +34,7 @@ class Scale {
   }
 
   double cost(const FreezeOutcome& from, const FreezeOutcome& to) const {
+    if (std::isnan(from.loss)) return nan;
     if (std::isnan(to.loss)) return infinite;
     switch (measure_) {
       case FreezeMeasure::accuracy:

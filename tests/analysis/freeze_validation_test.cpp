@@ -128,6 +128,15 @@ TEST_CASE("freeze validation: what the frozen run lost is not the compression's"
   CHECK(row.arms[0].compression.reason == "unknown for 1 of 5 seeds");
 }
 
+TEST_CASE("freeze validation: a dense run that diverged is named") {
+  std::vector<DenseTrial> dense = dense_trials();
+  dense[1].outcome.loss = nan_value;
+  std::vector<FreezeTrial> trials;
+  add(trials, 0, kNothing, kNothing);
+  CHECK_THROWS_WITH(validate_freeze({"a"}, {"compressed"}, dense, trials, {.reference = 0.5, .choosing = 2}),
+                    Contains("the dense run diverged") && Contains("seed 2"));
+}
+
 TEST_CASE("freeze validation: the earliest candidate that the choosing seeds found safe is judged by the others") {
   std::vector<FreezeTrial> trials;
   add(trials, 0, kNothing, {0, 0, 0, 0, 0});         // safe, but a later one is not
