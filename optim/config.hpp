@@ -58,7 +58,7 @@ struct OptimizerConfig {
   bool nesterov = false;              ///< SGD family: use Nesterov's momentum
   double weight_decay = 0;            ///< decoupled weight decay
   bool bias_correction = true;        ///< paper semantics only; the released code has no bias correction
-  std::string variance_floor = "0";   ///< two-stage: floor of the frozen variance, see parse_variance_floor
+  std::string variance_floor = "0";   ///< two-stage: floor on the frozen variance, see parse_variance_floor
   Index variance_refresh = 0;         ///< two-stage: period of dense steps in the compression stage; 0: no such steps
   double clip = 0;                    ///< bound of the gradient norm; 0: no clipping
   std::vector<std::string> no_decay;  ///< patterns of the tensors without weight decay

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """When may the variance be frozen? Uses 'onebit analyze --validate' to run ten tasks of 1-bit Adam and three of 1-bit LAMB,
 each with two values of beta2, five seeds and six freeze steps, in four arms: dense, frozen, compressed after the freeze,
-and the latter with a floor of the variance. Then determines for every criterion where it would have frozen, whether that
+and the latter with a floor on the variance. Then determines for every criterion where it would have frozen, whether that
 was safe, and how much of the best safe saving it keeps.
 
 freeze-study.py PROGRAM FOLDER [--data FOLDER] [--jobs N] [--task NAME,...] [--seeds N]: runs everything that FOLDER does

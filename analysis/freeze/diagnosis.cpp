@@ -167,7 +167,7 @@ std::optional<Explosion> explosion_of(const Facts& facts) {
 std::string explosion_hint(const std::string& optimizer, bool compressed, Index freeze_step) {
   const bool floor = optim::takes_option(optimizer, "variance-floor");
   const std::string bound =
-      floor ? "a floor of the variance (optimizer.variance-floor) or a larger optimizer.eps" : "a larger optimizer.eps";
+      floor ? "a floor on the variance (optimizer.variance-floor) or a larger optimizer.eps" : "a larger optimizer.eps";
   if (!compressed) return bound + " bounds the steps";
   const std::string arm = floor ? std::string(" --arm floor:optimizer.variance-floor=") + optim::kFloorToTry
                                 : " --arm eps:optimizer.eps=1e-5";

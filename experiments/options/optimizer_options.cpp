@@ -25,7 +25,7 @@ std::vector<RunOption> common_options() {
       field("optimizer.bias-correction", "correct the bias of momentum and variance; no effect in deepspeed semantics",
             ONEBIT_PLACE(optimizer.bias_correction)),
       field("optimizer.variance-floor",
-            "two-stage optimizers: floor of the frozen variance: an absolute value, or mean:S for S times the tensor's "
+            "two-stage optimizers: floor on the frozen variance: an absolute value, or mean:S for S times the tensor's "
             "mean; 0: no floor",
             ONEBIT_PLACE(optimizer.variance_floor)),
       field("optimizer.variance-refresh",

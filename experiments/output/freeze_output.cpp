@@ -29,8 +29,8 @@ std::string tried_text(const FreezeAnswer& answer) {
   return join(words, ", ");
 }
 
-/// Names the judging seeds that rule a freeze out: "seed 4 costs 9.12%; the margin is 1%". A mean that is within the
-/// margin is stated as well, because it seems to contradict them.
+/// Names the judging seeds that rule a freeze out: "seed 4 loses 9.12% (margin: 1%)". A mean that is within the margin
+/// is stated as well, because it seems to contradict them.
 std::string ruled_out_text(const FreezeAnswer& answer) {
   const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
   const double margin = answer.judged.criterion.margin;
@@ -39,13 +39,13 @@ std::string ruled_out_text(const FreezeAnswer& answer) {
     if (!(cost.by_seed[s] > margin)) continue;
     const std::string seed = "seed " + std::to_string(answer.judged.seeds[s]);
     seeds.push_back(std::isinf(cost.by_seed[s]) ? seed + " diverged or missed the target"
-                                                : seed + " costs " + percent_text(cost.by_seed[s]));
+                                                : seed + " loses " + percent_text(cost.by_seed[s]));
   }
-  std::string text = "with compression, " + join(seeds, ", ") + "; the margin is " + percent_text(margin);
+  std::string text = "with compression, " + join(seeds, ", ") + " (margin: " + percent_text(margin) + ")";
   if (cost.interval.mean > margin || !std::isfinite(cost.interval.mean)) return text;
   const double mean = cost.interval.mean;
-  if (mean < 0) return text.append(", although the seeds gain ").append(percent_text(-mean)).append(" on average");
-  return text.append(", although the mean cost is ").append(percent_text(mean));
+  if (mean < 0) return text.append(", although the mean over the seeds is a gain of ").append(percent_text(-mean));
+  return text.append(", although the mean over the seeds is a loss of ").append(percent_text(mean));
 }
 
 /// Whether a freeze step was chosen, and judged to cost too much.
@@ -103,7 +103,7 @@ void print_savings(const FreezeAnswer& answer, std::ostream& out) {
   }
 }
 
-/// Returns what to try if no freeze was found. A floor of the variance was already tried if the arm kFloorArm exists.
+/// Returns what to try if no freeze was found. A floor on the variance was already tried if the arm kFloorArm exists.
 std::string advice_text(const FreezeAnswer& answer) {
   const std::string others =
       "a larger --optimizer.eps, or --codec int8 (only one seed has judged the freeze itself; "

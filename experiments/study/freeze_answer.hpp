@@ -41,7 +41,7 @@ struct FreezeAnswer {
   bool complete = true;  ///< false: a signal stopped the command, and there is no answer
 };
 
-/// Name of the arm that tries a floor of the variance if no freeze step was found.
+/// Name of the arm that tries a floor on the variance if no freeze step was found.
 inline constexpr const char* kFloorArm = "floor";
 
 /// Answers the question of `onebit freeze`. The first seed tries freeze steps: the one that `freeze auto` gives, then

@@ -37,7 +37,7 @@ VarianceFloor parse_variance_floor(const std::string& text) {
   const auto [end, code] = std::from_chars(begin, text.data() + text.size(), floor.value);
   const bool number = code == std::errc() && end == text.data() + text.size();
   if (number && floor.value >= 0 && std::isfinite(static_cast<float>(floor.value))) return floor;
-  throw ConfigError("malformed or negative floor of the variance", "optimizer.variance-floor " + text,
+  throw ConfigError("malformed or negative floor on the variance", "optimizer.variance-floor " + text,
                     "use 0, a value such as 1e-12, or a share of the tensor's mean such as mean:0.01");
 }
 

@@ -224,7 +224,7 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
         "momenta are divided by small frozen denominators: after the freeze at step 50, a step moves coordinates by up "
         "to "
         "200 learning rates (root mean square, at step 51); before it, at most 0.333");
-  CHECK(alone.hint == "a floor of the variance (optimizer.variance-floor) or a larger optimizer.eps bounds the steps");
+  CHECK(alone.hint == "a floor on the variance (optimizer.variance-floor) or a larger optimizer.eps bounds the steps");
 }
 
 TEST_CASE("a loss has risen from a tenth of what it was on, whatever its sign") {

@@ -152,7 +152,7 @@ TEST_CASE("tables: the answer of freeze keeps its verdicts on a narrow terminal,
   const std::string text = on_paper(
       80, [&](std::ostream& out) { print_answer(answer, "onebit analyze --validate --freeze-at 78,156", out); });
   CHECK_THAT(text, StartsWith("freezing after 39 of 300 steps (13%) costs too much: with compression, seed 4\n"
-                              "  costs 4%; the margin is 1%, although the seeds gain 2.33% on average\n"));
+                              "  loses 4% (margin: 1%), although the mean over the seeds is a gain of 2.33%\n"));
   CHECK_THAT(text, Contains("\nboth together (compressed)     -2% ± 13%  too costly: seed 4 is beyond the\n" +
                             std::string(42, ' ') + "margin\n"));
   CHECK_THAT(text, !Contains("also shows"));

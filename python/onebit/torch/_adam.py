@@ -30,10 +30,10 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
 
     module: a DistributedDataParallel, whose gradients stay local from now on (this registers a communication hook), or
     a module whose ranks start with equal parameters. steps: steps of the whole run, which `freeze` needs: fraction:F of
-    the run, fixed:K (after K steps), auto, published or never. The default is fraction:0.7 with a floor of the variance
+    the run, fixed:K (after K steps), auto, published or never. The default is fraction:0.7 with a floor on the variance
     (docs/freeze.md explains why). warmup: steps of learning-rate warm-up. weight_decay is decoupled, as in torch's
     AdamW, not as in its Adam. clip: largest gradient norm, of the mean gradient until the freeze and of each worker's
-    gradient after it; 0: no clipping. variance_floor: floor of the frozen variance, as in the program's
+    gradient after it; 0: no clipping. variance_floor: floor on the frozen variance, as in the program's
     optimizer.variance-floor. seed: for codecs that draw random numbers. options: further options by the program's
     names, such as {"codec": "qsgd", "optimizer.semantics": "deepspeed"}. group: a process group of gloo. threads:
     number of threads of the codecs.
