@@ -6,7 +6,10 @@
 #include <limits>
 #include <set>
 
+#include "compress/codecs/codec_options.hpp"
 #include "device/base/text.hpp"
+#include "optim/optimizer.hpp"
+#include "optim/read_options.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -114,6 +117,26 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   return names;
 }
 
+namespace {
+
+/// Whether an option of an optimizer or a codec has an effect in this configuration, as far as these two tell.
+bool has_effect(const std::string& option, const Options& arm) {
+  const std::string optimizer = value_in(arm, "optimizer");
+  const auto is_in = [&](const std::string& group) { return option == group || option.starts_with(group + "."); };
+  if (option == "optimizer" || option == kRate || optim::options_of_optimizer(optimizer).empty()) return true;
+  if (is_in("optimizer")) return optim::takes_option(optimizer, option.substr(std::string("optimizer.").size()));
+  if (is_in("freeze")) return optim::takes_option(optimizer, "freeze");
+  if (!is_in("codec") && !is_in("feedback") && !is_in("channel")) return true;
+  optim::OptimizerConfig config;
+  config.name = optimizer;
+  if (optim::codecs_of(config) == optim::Codecs::none) return false;
+  const auto read =
+      is_in("codec") && option != "codec" ? compress::options_of_codec(value_in(arm, "codec")) : std::nullopt;
+  return !read || (" " + std::string(*read) + " ").find(" " + last_part(option) + " ") != std::string::npos;
+}
+
+}  // namespace
+
 std::string label_meanings(std::span<const Options> arms) {
   std::vector<std::pair<std::string, Options>> labels;  // in order of appearance, with the options of the first arm
   std::set<std::string> varying = {kLabel};
@@ -138,7 +161,9 @@ std::string label_meanings(std::span<const Options> arms) {
   }
   std::vector<std::string> meanings;
   for (const auto& [label, values] : labels) {
-    const std::string meaning = name_by(options, values);
+    std::vector<std::string> effective = options;
+    std::erase_if(effective, [&](const std::string& option) { return !has_effect(option, values); });
+    const std::string meaning = name_by(effective, values);
     if (!meaning.empty() && meaning != label) meanings.push_back(label + " is " + meaning);
   }
   return join(meanings, "; ");

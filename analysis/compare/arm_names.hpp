@@ -19,8 +19,8 @@ inline constexpr const char* kLabel = "label";
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
 /// Says what the labels of configurations stand for: the options in which labels differ, without those that vary within
-/// a label: "small is adam, batch 8; large is lamb, batch 16". Empty if there are no labels, or if each label is the
-/// text of its options.
+/// a label or have no effect with its optimizer and codec: "small is adam, batch 8; large is lamb, batch 16". Empty if
+/// there are no labels, or if each label is the text of its options.
 std::string label_meanings(std::span<const std::map<std::string, std::string>> arms);
 
 /// Returns an arm's name as it stands in a sentence: "adam (lr 0.01, batch 8)" for "adam, lr 0.01, batch 8".

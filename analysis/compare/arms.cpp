@@ -102,9 +102,8 @@ std::string label_of(const Arm& arm) {
   return std::ranges::all_of(arm.runs, [&](const Run& run) { return label(run) == first; }) ? first : "";
 }
 
-/// Adds the labels to the options of the arms if every arm has one.
+/// Adds the labels to the options of the arms.
 void add_labels(std::vector<Arm>& arms) {
-  if (std::ranges::count(arms, "", label_of) > 0) return;
   for (Arm& arm : arms) arm.options.emplace(kLabel, label_of(arm));
 }
 
@@ -235,10 +234,11 @@ std::vector<Arm> arms_of(std::vector<Run> runs) {
     arm->runs.push_back(std::move(run));
   }
   for (Arm& arm : arms) sort_by_seed(arm);
-  const std::vector<std::string> names = names_in_paths(arms);
+  const bool labelled = std::ranges::count(arms, "", label_of) == 0;
+  const std::vector<std::string> names = labelled ? std::vector<std::string>() : names_in_paths(arms);
   for (std::size_t i = 0; i < names.size(); ++i) arms[i].name = names[i];
   if (!names.empty()) return arms;
-  add_labels(arms);
+  if (labelled) add_labels(arms);
   name_by_options(arms);
   return arms;
 }

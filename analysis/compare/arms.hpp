@@ -81,10 +81,11 @@ struct StartAndEnd {
 };
 StartAndEnd start_and_end(const Arm& arm);
 
-/// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, if that gives distinct names, and then
-/// stay in order of appearance; otherwise they are named by their labels, if every arm has one,
-/// and the options in which they differ (arm_names), and sorted by them. An option that one log has and another lacks,
-/// because an older program wrote it, makes two arms. Throws ConfigError for two runs of one arm and seed.
+/// Groups runs into arms. If every arm has a label, arms are named by their labels and the options in which they differ
+/// (arm_names), and sorted by them. Otherwise they are named after their files, <arm>-<seed>.h5, if that gives distinct
+/// names, and then stay in order of appearance; failing that, by the options in which they differ. An option that one
+/// log has and another lacks, because an older program wrote it, makes two arms. Throws ConfigError for two runs of one
+/// arm and seed.
 std::vector<Arm> arms_of(std::vector<Run> runs);
 
 }  // namespace onebit::analysis

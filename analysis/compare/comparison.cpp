@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analysis/compare/arm_names.hpp"
 #include "analysis/log/log_options.hpp"
@@ -53,10 +54,25 @@ bool is_at_best(std::span<const RateGrid> grids, const Pair& pair) {
   return best_arm(grid) == pair.arm && &grid != &grid_with(grids, pair.reference);
 }
 
+/// Returns the number of comparisons that give an interval: those with at least two seeds in common. If there are none,
+/// all count.
+Index comparisons_in(std::span<const Arm> arms, const std::vector<Pair>& pairs) {
+  const auto seeds_of = [](const Arm& arm) {
+    std::set<std::uint32_t> seeds;
+    for (const Run& run : arm.runs) seeds.insert(run.summary.seed);
+    return seeds;
+  };
+  const Index counted = std::ranges::count_if(pairs, [&](const Pair& pair) {
+    const std::set<std::uint32_t> there = seeds_of(arms[pair.reference]), here = seeds_of(arms[pair.arm]);
+    return std::ranges::count_if(here, [&](std::uint32_t seed) { return there.contains(seed); }) > 1;
+  });
+  return counted > 0 ? counted : std::ssize(pairs);
+}
+
 /// Judges one family of comparisons.
 std::vector<Verdict> judge_all(std::span<const Arm> arms, const std::vector<Rates>& rates,
                                const std::vector<Pair>& pairs, double margin) {
-  const Criterion criterion{.margin = margin, .comparisons = std::ssize(pairs)};
+  const Criterion criterion{.margin = margin, .comparisons = comparisons_in(arms, pairs)};
   std::vector<Verdict> verdicts;
   for (const auto& [there, here] : pairs) {
     verdicts.push_back(judge(arms[there], arms[here], rates[there], rates[here], criterion));

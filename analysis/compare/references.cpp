@@ -1,6 +1,7 @@
 #include "analysis/compare/references.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/compare/arm_names.hpp"
 #include "device/base/error.hpp"
@@ -72,14 +73,35 @@ References with_baseline(std::span<const Arm> arms, std::span<const RateGrid> gr
   return references;
 }
 
-/// Returns the arm that arms without a parent among the runs are compared with. These candidates are ranked: the one
-/// called "dense", as studies of freezes call the uncompressed runs; those whose optimizer has no parent at all,
-/// because it compresses nothing; the others. Among arms of one rank, the first is taken.
+/// Whether an arm is called "dense", as studies of freezes call the uncompressed runs.
+bool is_dense(const Arm& arm) {
+  return arm.name == "dense" || arm.name.starts_with("dense, ");
+}
+
+/// Whether an arm gives nothing to compare with: it did not train with every seed.
+bool has_failed(const Arm& arm) {
+  const auto finished = [](const Run& run) { return outcome_of(run) == Outcome::finished; };
+  return !std::ranges::all_of(arm.runs, finished) || start_and_end(arm).rose();
+}
+
+/// Returns the number of arms whose optimizer descends from this arm's.
+Index children_of(const Arm& arm, std::span<const Arm> arms) {
+  return std::ranges::count_if(
+      arms, [&](const Arm& other) { return optim::parent_of(optimizer_of(other)) == optimizer_of(arm); });
+}
+
+/// Returns the arm that arms without a parent among the runs are compared with. Among those that have none themselves,
+/// arms that trained with every seed come first, then the one called "dense", then those whose optimizer has no parent
+/// at all, because it compresses nothing. Among these, the arm from which most others descend is taken, and the first
+/// of several.
 std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {
   const auto rank = [&](std::size_t i) {
-    if (of[i]) return 3;
-    if (arms[i].name == "dense") return 0;
-    return optim::parent_of(optimizer_of(arms[i])).empty() ? 1 : 2;
+    const bool original = optim::parent_of(optimizer_of(arms[i])).empty();
+    return std::tuple(of[i].has_value(), has_failed(arms[i]),
+                      is_dense(arms[i]) ? 0
+                      : original        ? 1
+                                        : 2,
+                      -children_of(arms[i], arms));
   };
   std::size_t root = 0;
   for (std::size_t i = 1; i < arms.size(); ++i) {

@@ -243,11 +243,10 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const Criterion& criterion = verdict.criterion;
   verdict.judgement = judge(verdict.difference, criterion.margin);
   verdict.equivalent = within_margin(verdict.difference, criterion.margin);
-  if (verdict.judgement != Judgement::not_resolved) return;
-  if (start_and_end(baseline).rose() != start_and_end(arm).rose()) {
+  if (verdict.judgement != Judgement::not_resolved && verdict.judgement != Judgement::too_few_seeds) return;
+  if (start_and_end(baseline).rose() != start_and_end(arm).rose())
     verdict.judgement = Judgement::not_comparable_untrained;
-    return;
-  }
+  if (verdict.judgement != Judgement::not_resolved) return;
   const auto needed = [&](double difference, double power = verdict_power) {
     return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), power);
   };

@@ -39,8 +39,9 @@ enum class Judgement {
   worse,                    ///< the interval lies above 0
   too_few_seeds,            ///< fewer than two pairs
   not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
-  /// One arm ended above its starting loss, the other did not, and the interval contains 0 and extends beyond the
-  /// margin. Losses that blew up vary by orders of magnitude over the seeds, so that no number of seeds would say more.
+  /// One arm ended above its starting loss and the other did not, and there are fewer than two pairs, or the interval
+  /// contains 0 and extends beyond the margin. Losses that blew up vary by orders of magnitude over the seeds, so that
+  /// no number of seeds would say more.
   not_comparable_untrained,
   undefined,  ///< the baseline has a final loss of 0, so there is no relative difference
 };

@@ -36,7 +36,7 @@ bool differ_in_numbers(const std::string& a, const std::string& b) {
   });
 }
 
-/// Returns texts that differ only in numbers as one text with their ranges: "ended at 11.9 to 14.2". Returns the first
+/// Returns texts that differ only in numbers as one text with their ranges: "ended at 11.9–14.2". Returns the first
 /// if they differ in other words.
 std::string merged(const std::vector<std::string>& texts) {
   std::vector<std::vector<std::string>> all;
@@ -49,9 +49,8 @@ std::string merged(const std::vector<std::string>& texts) {
     const auto at = [i](const std::vector<std::string>& pieces) -> const std::string& { return pieces[i]; };
     const auto value = [&](const std::vector<std::string>& pieces) { return std::strtod(at(pieces).c_str(), nullptr); };
     const bool same = std::ranges::all_of(all, [&](const auto& pieces) { return at(pieces) == at(all.front()); });
-    text +=
-        same ? at(all.front())
-             : at(*std::ranges::min_element(all, {}, value)) + " to " + at(*std::ranges::max_element(all, {}, value));
+    text += same ? at(all.front())
+                 : at(*std::ranges::min_element(all, {}, value)) + "–" + at(*std::ranges::max_element(all, {}, value));
   }
   return text;
 }

@@ -15,7 +15,7 @@ namespace onebit::experiments {
 /// that differ only in numbers.
 struct SharedFinding {
   analysis::Cause cause = analysis::Cause::errors_lost;
-  /// Severity and text, with ranges of the numbers in which runs differ: "problem: the loss ended at 11.9 to 14.2,
+  /// Severity and text, with ranges of the numbers in which runs differ: "problem: the loss ended at 11.9–14.2,
   /// ...".
   std::string text;
   std::string hint;                                         ///< what to do about it; may be empty

@@ -25,7 +25,11 @@ bool is_plain(double mean, double half) {
 /// Returns a mean and its half width, both to the place of the second significant digit of the half width, or to the
 /// place of its units if that is further left: "0.631 ± 0.033".
 std::string with_half(double mean, double half, const std::string& unit = "") {
-  if (!is_plain(mean, half)) return number(mean, 5) + unit + " ± " + number(half, 2) + unit;
+  if (!is_plain(mean, half)) {
+    const auto place = [](double value) { return static_cast<int>(std::floor(std::log10(std::abs(value)))); };
+    const int digits = mean == 0 || half == 0 ? 5 : std::clamp(place(mean) - place(half) + 2, 1, 5);
+    return number(mean, digits) + unit + " ± " + number(half, 2) + unit;
+  }
   const int places = std::max(0, 1 - static_cast<int>(std::floor(std::log10(half))));
   return fixed(mean, places) + unit + " ± " + fixed(half, places) + unit;
 }

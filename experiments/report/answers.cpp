@@ -75,15 +75,45 @@ std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
   const std::string& higher = verdict.judgement == Judgement::worse ? verdict.arm : verdict.baseline;
   const std::size_t index = grid_of(comparison, higher);
   if (index == comparison.grids.size()) return "";
-  const analysis::RateGrid& grid = comparison.grids[index];
+  analysis::RateGrid grid = comparison.grids[index];  // with all rates that were tried, also after --best
+  const analysis::Rates& rates = figures_of(comparison, higher).rates;
+  const auto best = std::ranges::find(rates.tried, rates.rate);
+  grid.rates = rates.tried;
+  grid.best = best == rates.tried.end() ? std::nullopt : std::optional<std::size_t>(best - rates.tried.begin());
   const std::string at = ", at the rates that were tried (";
   if (grid.best_at_edge())
     return at + "the best of " + grid.name + " is the " + (*grid.best == 0 ? "smallest)" : "largest)");
   return grid.is_coarse() ? at + "a rate next to the best of " + grid.name + " is far from it)" : "";
 }
 
+/// Says which arm of a verdict did not train: "b did not train: it ended at a loss of 4.2e9, above its starting loss of
+/// 2.8".
+std::string untrained_text(const Report& report, const Verdict& verdict) {
+  for (const std::string& name : {verdict.arm, verdict.baseline}) {
+    const analysis::StartAndEnd losses =
+        analysis::start_and_end(*std::ranges::find(report.arms, name, &analysis::Arm::name));
+    if (losses.rose())
+      return analysis::spoken_name(name_at_best(report.comparison, name)) + " did not train: it ended at a loss of " +
+             number(losses.end, 3) + ", above its starting loss of " + number(losses.start, 3);
+  }
+  return "";
+}
+
+/// Says which arms of a verdict diverged: "b diverged with 2 of 2 seeds, so it cannot be compared with a".
+std::string diverged_text(const Comparison& comparison, const Verdict& verdict) {
+  std::vector<std::string> arms;
+  for (const std::string& name : {verdict.arm, verdict.baseline}) {
+    const ArmFigures& arm = figures_of(comparison, name);
+    if (arm.diverged > 0)
+      arms.push_back(analysis::spoken_name(name_at_best(comparison, name)) + " diverged with " +
+                     std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed"));
+  }
+  return enumerated(arms);
+}
+
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".
-std::string judgement_text(const Comparison& comparison, const Verdict& verdict) {
+std::string judgement_text(const Report& report, const Verdict& verdict) {
+  const Comparison& comparison = report.comparison;
   const std::string arm = analysis::spoken_name(name_at_best(comparison, verdict.arm));
   const std::string baseline = analysis::spoken_name(name_at_best(comparison, verdict.baseline));
   switch (verdict.judgement) {
@@ -98,13 +128,19 @@ std::string judgement_text(const Comparison& comparison, const Verdict& verdict)
     case Judgement::too_few_seeds:
       return "Too few seeds to judge " + arm + " against " + baseline;
     case Judgement::not_comparable_diverged:
-      return arm + " cannot be compared with " + baseline + ", because runs diverged";
+      return arm + " cannot be compared with " + baseline + ": " + diverged_text(comparison, verdict);
     case Judgement::not_comparable_untrained:
-      return arm + " cannot be compared with " + baseline + ", because one of them ended above its starting loss";
+      return untrained_text(report, verdict);
     case Judgement::undefined:
       break;
   }
   return arm + " cannot be compared with " + baseline + ", whose final loss is 0";
+}
+
+/// Whether both arms of a verdict trained, so that it makes sense to say what one of them saves.
+bool is_comparable(const Verdict& verdict) {
+  return verdict.judgement != Judgement::not_comparable_diverged &&
+         verdict.judgement != Judgement::not_comparable_untrained;
 }
 
 /// Whether a verdict has only one pair of seeds, with a difference.
@@ -130,7 +166,9 @@ std::string evidence_html(const Report& report, const Verdict& verdict) {
   std::vector<std::string> lines = {evidence_text(verdict)};
   const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);
   if (!accuracy.empty()) lines.push_back("Its " + accuracy + ".");
-  for (std::string& note : cost_notes(report, verdict)) lines.push_back(std::move(note));
+  if (is_comparable(verdict)) {
+    for (std::string& note : cost_notes(report, verdict)) lines.push_back(std::move(note));
+  }
   std::erase(lines, "");
   const Comparison& comparison = report.comparison;
   return html::details(
@@ -168,8 +206,9 @@ std::string answers_html(const Report& report) {
   const Comparison& comparison = report.comparison;
   std::string html;
   for (const Verdict& verdict : comparison.verdicts) {
-    html += html::paragraph(judgement_text(comparison, verdict) + ".", "answer" + mood_of(comparison, verdict)) +
-            html::paragraph(costs_text(report, verdict), "costs") + evidence_html(report, verdict);
+    html += html::paragraph(judgement_text(report, verdict) + ".", "answer" + mood_of(comparison, verdict)) +
+            html::paragraph(is_comparable(verdict) ? costs_text(report, verdict) : "", "costs") +
+            evidence_html(report, verdict);
   }
   return html;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
+#include "analysis/compare/arm_names.hpp"
 #include "analysis/log/log_options.hpp"
 #include "analysis/log/timeline.hpp"
 #include "experiments/output/comparison_output.hpp"
@@ -47,7 +49,7 @@ std::string option_values(const Report& report, const std::string& option) {
 
 std::vector<std::string> grid_names(const Comparison& comparison) {
   std::vector<std::string> names;
-  for (const analysis::RateGrid& grid : comparison.grids) names.push_back(grid.name);
+  for (const analysis::RateGrid& grid : comparison.grids) names.push_back(analysis::spoken_name(grid.name));
   return names;
 }
 
@@ -62,7 +64,7 @@ std::string facts_of(const Report& report) {
   add("model ", option_values(report, "model"), "");
   add("", values_of(report, [](const analysis::Run& run) { return std::to_string(run.summary.parameters); }),
       " parameters");
-  add("data ", option_values(report, "data"), "");
+  if (option_values(report, "data") != "none") add("data ", option_values(report, "data"), "");
   add("", option_values(report, "workers"), " workers");
   add("batch ", option_values(report, "batch"), " per worker");
   add("",
@@ -99,8 +101,8 @@ std::string question_of(const Comparison& comparison) {
   std::vector<std::string> arms;
   std::set<std::string> baselines;
   for (const Verdict& verdict : comparison.verdicts) {
-    arms.push_back(name_at_best(comparison, verdict.arm));
-    baselines.insert(name_at_best(comparison, verdict.baseline));
+    arms.push_back(analysis::spoken_name(name_at_best(comparison, verdict.arm)));
+    baselines.insert(analysis::spoken_name(name_at_best(comparison, verdict.baseline)));
   }
   const std::string rates = several_rates(comparison) ? ", each at its best learning rate" : "";
   const bool one = arms.size() == 1;
@@ -109,11 +111,12 @@ std::string question_of(const Comparison& comparison) {
          " save?";
 }
 
-std::string rate_text(const analysis::Rates& rates) {
+/// Returns "0.01 (best of 5)", or only the rate if no arm has several.
+std::string rate_text(const analysis::Rates& rates, bool several) {
   if (!std::isfinite(rates.rate)) return "-";
-  const std::string tried =
-      rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one tried)";
-  return shortest(rates.rate) + tried;
+  if (!several) return shortest(rates.rate);
+  return shortest(rates.rate) +
+         (rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one)");
 }
 
 /// Whether all runs of all arms at their best rates finished.
@@ -135,14 +138,14 @@ Table best_table(const Comparison& comparison) {
   for (std::size_t c = 0; c < clusters; ++c) {
     header.push_back("est. on " + comparison.arms.front().seconds[c].cluster);
   }
-  const bool whole = all_finished(comparison);
+  const bool whole = all_finished(comparison), several = several_rates(comparison);
   if (!whole) header.emplace_back("finished");
   Table table(header);
   for (const std::string& name : best_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
-    std::vector<std::string> row = {name_at_best(comparison, name), rate_text(arm.rates), interval_text(arm.final_loss),
-                                    clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy),
-                                    bytes_text(arm.bytes.mean)};
+    std::vector<std::string> row = {
+        name_at_best(comparison, name), rate_text(arm.rates, several), interval_text(arm.final_loss),
+        clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy), bytes_text(arm.bytes.mean)};
     if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
     if (!whole) row.push_back(std::to_string(arm.finished) + " of " + html::counted(arm.runs, "run"));
@@ -267,11 +270,22 @@ std::string findings_html(const Report& report) {
 
 }  // namespace
 
+namespace {
+
+/// Returns the name of the data's file or folder if all runs read the same one: "a9a"; otherwise the kind of data.
+std::string data_name(const Report& report, const std::string& kind) {
+  const std::string path = option_values(report, "data.path");
+  const std::string name = std::filesystem::path(path).filename().string();
+  return name.empty() || path.find(',') != std::string::npos || path.find(';') != std::string::npos ? kind : name;
+}
+
+}  // namespace
+
 std::string title_of(const Report& report) {
   const std::string model = option_values(report, "model"), data = option_values(report, "data");
   std::string title = enumerated(grid_names(report.comparison));
   if (!model.empty()) title.append(": ").append(model);
-  return data.empty() ? title : title.append(" on ").append(data);
+  return data.empty() || data == "none" ? title : title.append(" on ").append(data_name(report, data));
 }
 
 std::string front_html(const Report& report, const std::string& title) {

@@ -105,6 +105,8 @@ std::string loss_map_html(const Report& report) {
   for (const std::string& row : grid.rows) {
     html += "<tr><td class=\"text\">" + html::text(row) + "</td>";
     const double least = least_of(grid, row, arms);
+    const bool several =
+        std::ranges::count_if(grid.arms, [&](const auto& each) { return each.first.first == row; }) > 1;
     for (const std::string& column : grid.columns) {
       const auto found = grid.arms.find({row, column});
       if (found == grid.arms.end()) {
@@ -112,7 +114,7 @@ std::string loss_map_html(const Report& report) {
         continue;
       }
       const ArmFigures& arm = arms[found->second];
-      html += cell_of(arm, arms, is_ranked(arm) && arm.final_loss.mean == least);
+      html += cell_of(arm, arms, several && is_ranked(arm) && arm.final_loss.mean == least);
     }
     html += "</tr>\n";
   }

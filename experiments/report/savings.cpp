@@ -5,11 +5,13 @@
 #include <limits>
 #include <set>
 
+#include "analysis/compare/arm_names.hpp"
 #include "analysis/compare/target.hpp"
 #include "analysis/log/log_options.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/report/answers.hpp"
 #include "experiments/report/clusters.hpp"
+#include "experiments/report/html.hpp"
 #include "optim/read_options.hpp"
 
 namespace onebit::experiments {
@@ -17,6 +19,7 @@ namespace {
 
 using analysis::Arm;
 using analysis::ArmFigures;
+using analysis::RunCurve;
 using analysis::Verdict;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -80,15 +83,18 @@ std::vector<Speed> named_speeds(const Pair& pair) {
   return {*most, *least};
 }
 
-/// Returns "is an estimated 1.44 times as fast on eth1 (0.97 to 2.8), but takes 1.84 times as long on ib100 (1.5 to
+/// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8), but takes an estimated 1.84 times as long on ib100 (1.5 to
 /// 2.2)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds) {
   if (speeds.empty()) return "";
   const auto on = [&](const Speed& speed) { return speed_text(speed, clusters[speed.cluster].name); };
-  const std::string verb = speeds.front().ratio >= 1 ? "is an estimated " : "takes an estimated ";
-  if (speeds.size() == 1) return verb + on(speeds[0]);
-  const bool turns = speeds[0].ratio > 1 && speeds[1].ratio < 1;
-  return verb + on(speeds[0]) + (turns ? ", but takes " : " and ") + on(speeds[1]);
+  const auto verb = [](const Speed& speed) -> std::string {
+    const bool open = speed.low < 1 && speed.high > 1;
+    return speed.ratio >= 1 ? (open ? "may be " : "is an estimated ") : open ? "may take " : "takes an estimated ";
+  };
+  if (speeds.size() == 1) return verb(speeds[0]) + on(speeds[0]);
+  const bool turns = speeds[0].ratio > 1 && speeds[1].ratio < 1, same = verb(speeds[0]) == verb(speeds[1]);
+  return verb(speeds[0]) + on(speeds[0]) + (turns ? ", but " : " and ") + (same ? "" : verb(speeds[1])) + on(speeds[1]);
 }
 
 /// Says why an arm that sends less is slower on the cluster where it gains least; otherwise empty.
@@ -97,7 +103,10 @@ std::string reason_text(const Pair& pair, const std::vector<Speed>& speeds,
   if (speeds.empty() || !(pair.here.bytes.mean < pair.there.bytes.mean)) return "";
   const Speed& least = *std::ranges::min_element(speeds, {}, &Speed::ratio);
   const std::string part = least.ratio < 1 ? grown_part(pair.here, pair.there, least.cluster) : "";
-  return part.empty() ? "" : "It is slower on " + clusters[least.cluster].name + " because of " + part + ".";
+  return part.empty()
+             ? ""
+             : (least.high > 1 ? "If it is slower on " + clusters[least.cluster].name + ", the reason is " + part + "."
+                               : "It is slower on " + clusters[least.cluster].name + " because of " + part + ".");
 }
 
 /// Returns "sends 4.43 times fewer bytes", or another such text.
@@ -105,7 +114,8 @@ std::string bytes_saved_text(double here, double there) {
   if (here == there) return here > 0 ? "sends the same number of bytes" : "sends nothing, either";
   const double ratio = there / here;
   if (!is_visible(ratio)) return "";
-  return "sends " + number(ratio > 1 ? ratio : 1 / ratio, 3) + " times " + (ratio > 1 ? "fewer" : "more") + " bytes";
+  return ratio > 1 ? "sends " + number(ratio, 3) + " times fewer bytes"
+                   : "sends " + number(1 / ratio, 3) + " times as many bytes";
 }
 
 /// Returns " (2.22 times fewer than fp16 gradients)" if the baseline sends fp32 gradients at every step.
@@ -160,7 +170,7 @@ std::string ranges_text(const std::vector<Speed>& speeds, const std::vector<netm
     all.push_back(share + " (" + cluster.name + ")");
   }
   return "The ranges hold if its exchanges take " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
-         " more or less time than estimated.";
+         " more or less time than estimated; some compressed exchanges took up to 2.9 times as long.";
 }
 
 /// Says how long a step computes; empty without speeds, or if a step does not compute.
@@ -195,6 +205,20 @@ std::string stages_text(const Pair& pair) {
          " times fewer than a dense one.";
 }
 
+/// Returns the number of an arm's runs that reached a loss, in words: "1 of 3 runs of a".
+std::string reached_text(const ArmFigures& arm, double target) {
+  const auto reached = std::ranges::count_if(arm.run_curves, [&](const RunCurve& run) {
+    return std::isfinite(analysis::reached_at(run.x.front(), run.losses, target));
+  });
+  return std::to_string(reached) + " of " + html::counted(std::ssize(arm.run_curves), "run") + " of " +
+         analysis::spoken_name(arm.name);
+}
+
+/// Whether every finished run of an arm reached a loss.
+bool all_reached(const ArmFigures& arm, double target) {
+  return std::isfinite(reached_in_the_mean(arm, 0, target));
+}
+
 /// Returns a sentence on the costs of reaching the lowest loss that all runs of both arms reached, or the given target;
 /// empty where they are much like those of the whole run, or no run finished.
 std::string target_costs_text(const Report& report, const Pair& pair) {
@@ -204,6 +228,9 @@ std::string target_costs_text(const Report& report, const Pair& pair) {
   const bool given = report.comparison.target_is_given;
   const double target = given ? report.comparison.target : analysis::common_target(arms);
   if (!std::isfinite(target)) return "";
+  if (given && !(all_reached(pair.here, target) && all_reached(pair.there, target)))
+    return "A loss of " + number(target, 4) + " was reached by " + reached_text(pair.here, target) + " and " +
+           reached_text(pair.there, target) + ".";
   const auto ratio = [&](std::size_t axis) {
     return reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
   };
@@ -212,7 +239,7 @@ std::string target_costs_text(const Report& report, const Pair& pair) {
   const double of_run = pair.there.bytes.mean / pair.here.bytes.mean, time = clusters ? ratio(seconds) : kNone;
   const bool same_time =
       !clusters || !differ(time, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean);
-  if (!differ(ratio(bytes), of_run) && same_time) return "";
+  if (!given && !differ(ratio(bytes), of_run) && same_time) return "";
   std::string costs = bytes_saved_text(1, ratio(bytes));
   if (is_visible(time)) {
     costs = both(costs, (time > 1 ? "is an estimated " + number(time, 3) + " times as fast on "
@@ -246,7 +273,9 @@ std::string costs_text(const Report& report, const Verdict& verdict) {
   const bool alike = named.empty() && !speeds_of(pair).empty();
   const std::string costs = both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean) + fp16_text(pair),
                                  alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named));
-  return costs.empty() ? "" : in_same_steps(pair) + " " + costs + ".";
+  const std::string whole = costs.empty() ? "" : in_same_steps(pair) + " " + costs + ".";
+  const std::string target = report.comparison.target_is_given ? target_costs_text(report, pair) : "";
+  return whole + (whole.empty() || target.empty() ? "" : " ") + target;
 }
 
 std::vector<std::string> cost_notes(const Report& report, const Verdict& verdict) {
@@ -258,7 +287,7 @@ std::vector<std::string> cost_notes(const Report& report, const Verdict& verdict
                                     computing_text(pair, speeds),
                                     reason_text(pair, speeds, clusters),
                                     messages_text(pair),
-                                    target_costs_text(report, pair)};
+                                    report.comparison.target_is_given ? "" : target_costs_text(report, pair)};
   std::erase(notes, "");
   return notes;
 }

@@ -9,13 +9,14 @@
 namespace onebit::experiments {
 
 /// Returns a sentence on the bytes of a verdict's arm, and on its time on the clusters where it gains most and least;
-/// empty where they hardly differ from its baseline's.
+/// empty where they hardly differ from its baseline's. If a target was given, adds what reaching it costs, or which
+/// runs reached it.
 std::string costs_text(const Report& report, const analysis::Verdict& verdict);
 
 /// Returns sentences on what is behind these costs, as far as there is something to say: which share of the bytes the
 /// dense steps send; by how much the times may be wrong, how long a step computes, why an arm that sends less is slower
 /// somewhere, and whether that is because its tensors are exchanged one by one; what reaching a loss costs, if that is
-/// not much like the whole run: the target that was given, or the lowest loss that all runs of both arms reached.
+/// not much like the whole run: the lowest loss that all runs of both arms reached, unless a target was given.
 std::vector<std::string> cost_notes(const Report& report, const analysis::Verdict& verdict);
 
 }  // namespace onebit::experiments

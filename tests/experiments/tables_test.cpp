@@ -18,12 +18,13 @@ TEST_CASE("tables: columns are aligned by characters, not by bytes") {
   Table table({"arm", "loss", "runs"});
   table.add({"adam", interval_text({1.25, 0.125, 3}), "3"});
   CHECK(interval_text({1.8e13, 4.82104e13, 3}) == "1.8e+13 ± 4.8e+13");
+  CHECK(interval_text({359620, 1.3e6, 3}) == "4e+05 ± 1.3e+06");
   CHECK(interval_text({17473, 8432.4, 3}) == "17473 ± 8432");
   CHECK(interval_text({2681.3, 823.4, 3}, 3) == "2681 ± 823");
   CHECK(interval_text({0.63118, 0.0329, 3}) == "0.631 ± 0.033");
   CHECK(interval_text({42, 0.0999, 3}) == "42.000 ± 0.100");
   CHECK(interval_text({0.5, 0, 3}) == "0.5 ± 0");
-  CHECK(interval_text({2.3456e-5, 1.23e-6, 3}) == "2.3456e-05 ± 1.2e-06");
+  CHECK(interval_text({2.3456e-5, 1.23e-6, 3}) == "2.35e-05 ± 1.2e-06");
   table.add({"b", interval_text({10, std::numeric_limits<double>::quiet_NaN(), 1}), "1"});
   std::ostringstream out;
   table.print(out);

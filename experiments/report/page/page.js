@@ -112,6 +112,8 @@
     if (!(most >= least)) return {y: null, x: null};
     const seen = ({x, y}) => y.filter((value, i) => Number.isFinite(value) && x[i] >= from && x[i] <= to);
     if (state.logY) most = Math.min(100 * most, Math.max(most, ...lines.flatMap(seen)));
+    const start = Math.max(...used.map((line) => line.y[0]).filter(Number.isFinite));
+    if (start > 0) most = Math.min(most, 10 * start);  // a line may explode and come back
     if (least > 0) low = Math.max(low, 0);
     if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
@@ -189,6 +191,7 @@
 
   const draw = (keepZoom = false) => {
     const zoom = keepZoom && zoomed && graph ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : null;
+    const fits = zoom !== null && String(zoom.y) === fitted;
     zoomed = zoom !== null;
     const lines = data.arms.filter((arm) => state.shown.has(arm.name)).flatMap(linesOf).filter((line) => line.x.length > 0);
     const table = tableOf(lines), box = element("chart-box");
@@ -224,6 +227,7 @@
     });
     graph.findClosestPoint = pointNear;
     if (!zoom) fitted = String(graph.yAxisRange());
+    if (fits) fit(lines, zoom.x);
   };
   // After a zoom along x, the y axis fits what is left to see, unless the reader has zoomed along y.
   const fit = (lines, window) => {
