@@ -77,6 +77,12 @@ TEST_CASE("arm names: what labels stand for, without what varies within one of t
   CHECK(label_meanings(std::vector{arm("adam", "adam", "8"), arm("sgd", "sgd", "8")}).empty());
   CHECK(label_meanings(std::vector{arm("a", "adam", "8"), arm("", "lamb", "8")}).empty());
   CHECK(label_meanings(std::vector<Options>{}).empty());
+  // What the optimizer or the codec of a label does not read says nothing about it.
+  const Options dense = {
+      {"label", "a"}, {"optimizer", "sgd"}, {"codec", "sign-l2"}, {"codec.k", "0.01"}, {"freeze", "fixed:9"}};
+  const Options sparse = {
+      {"label", "b"}, {"optimizer", "ef-sgd"}, {"codec", "top-k"}, {"codec.k", "0.1"}, {"freeze", "never"}};
+  CHECK(label_meanings(std::vector{dense, sparse}) == "a is sgd; b is ef-sgd, codec top-k, k 0.1");
 }
 
 TEST_CASE("arm names: a single arm is named after its optimizer") {

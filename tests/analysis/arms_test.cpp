@@ -231,6 +231,10 @@ TEST_CASE("arms: named as compare named them, in order of appearance") {
   const std::vector<Arm> arms = arms_of(read({folder / "slow-1.h5", folder.path()}).runs);
   CHECK(names_of(arms) == Names{"slow", "fast-arm"});
   CHECK(arms[1].runs.back().summary.seed == 12);
+  const Folder labelled;  // labels are chosen, names of files may be accidents
+  write_log(labelled / "x-1.h5", {.options = {{"optimizer", "adam"}, {"label", "mine"}}});
+  write_log(labelled / "y-1.h5", {.options = {{"optimizer", "sgd"}, {"label", "yours"}}});
+  CHECK(names_of(arms_in(labelled.path())) == Names{"mine", "yours"});
 }
 
 TEST_CASE("arms: named by their labels where every arm has one") {

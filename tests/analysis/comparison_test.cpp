@@ -222,3 +222,15 @@ TEST_CASE("comparison: refuses other problems, unknown baselines and nothing") {
   arms[1].runs[1].header.data_hash = "ff";
   CHECK_THROWS_WITH(compare(arms, {}), Contains("their data differ: hash '00000000000000aa' and 'ff'"));
 }
+
+TEST_CASE("comparison: arms with one seed in common give no interval, and do not widen those of others") {
+  std::vector<Arm> arms = {make_arm("adam", {1, 1.1, 1.2}, {{"optimizer", "adam"}}),
+                           make_arm("onebit-adam", {1, 1.1, 1.3}, {{"optimizer", "onebit-adam"}}),
+                           make_arm("zeroone-adam", {1.5}, {{"optimizer", "zeroone-adam"}})};
+  const Comparison comparison = compare(arms, {});
+  REQUIRE(comparison.verdicts.size() == 2);
+  CHECK(comparison.verdicts[0].criterion.comparisons == 1);
+  CHECK(comparison.verdicts[1].judgement == Judgement::too_few_seeds);
+  arms[2] = make_arm("zeroone-adam", {1.5, 1.6}, {{"optimizer", "zeroone-adam"}});
+  CHECK(compare(arms, {}).verdicts[0].criterion.comparisons == 2);
+}

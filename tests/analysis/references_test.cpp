@@ -60,6 +60,21 @@ TEST_CASE("references: of several parents the one whose options differ least, co
   CHECK(of(arms).of[2] == 1);  // one option differs; arm 0 has two options that this arm lacks
 }
 
+TEST_CASE("references: arms without a parent are compared with one that trained") {
+  std::vector<Arm> arms = {arm("sgd", "0.1", 1), arm("signsgd", "0.1", 1), arm("lamb", "0.1", 1),
+                           arm("onebit-adam", "0.1", 1), arm("onebit-lamb", "0.1", 1)};
+  CHECK(of(arms).baseline == 0);  // parent of as many as lamb, and before it
+  arms[0].runs[1] = diverged(arms[0].runs[1]);
+  CHECK(of(arms).baseline == 2);
+  arms[2] = arm("lamb", "0.1", 1e9);  // above its start
+  arms[2].name = "dense, lr 0.1";
+  CHECK(of(arms).baseline == 3);  // the only one left without a parent here; signsgd's is sgd
+  arms[2] = arm("lamb", "0.1", 2);
+  arms[2].name = "dense, lr 0.1";
+  arms.insert(arms.begin(), arm("adam", "0.1", 1));
+  CHECK(of(arms).baseline == 3);  // called dense
+}
+
 TEST_CASE("references: a parent that is not there is named with what stands in for it") {
   const std::vector<Arm> arms = {arm("adam", "0.1", 1), arm("onebit-lamb", "0.1", 1), arm("onebit-lamb", "0.2", 1)};
   const References references = of(arms);

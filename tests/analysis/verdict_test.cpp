@@ -298,6 +298,13 @@ TEST_CASE("verdict: if a run diverged, those that did not cannot judge") {
              Contains("b diverged on 4 of 4 seeds (1, 2, 3, 4), a diverged on 1 of 4 seeds (1); learning"));
 }
 
+TEST_CASE("verdict: one seed is enough to see that an arm did not train") {
+  const Verdict verdict = of(make_arm("a", {1}), make_arm("b", {1e9}));
+  CHECK(verdict.judgement == Judgement::not_comparable_untrained);
+  CHECK_THAT(verdict.sentence, StartsWith("b and a are not comparable: b did not train"));
+  CHECK(of(make_arm("a", {1}), make_arm("b", {2})).judgement == Judgement::too_few_seeds);
+}
+
 TEST_CASE("verdict: an arm that ended above the loss of its start did not train, and seeds would not decide more") {
   const Arm a = make_arm("a", {1, 1.1, 0.9}), b = make_arm("b", {20, 3e3, 1e9}), c = make_arm("c", {11, 4e4, 1e7});
   const Verdict verdict = of(a, b);
