@@ -171,9 +171,9 @@ std::string evidence_html(const Report& report, const Verdict& verdict) {
   }
   std::erase(lines, "");
   const Comparison& comparison = report.comparison;
-  return html::details(
-      "Evidence on " + name_at_best(comparison, verdict.arm) + " and " + name_at_best(comparison, verdict.baseline), "",
-      html::list(lines));
+  return html::details("Evidence on " + analysis::spoken_name(name_at_best(comparison, verdict.arm)) + " and " +
+                           analysis::spoken_name(name_at_best(comparison, verdict.baseline)),
+                       "", html::list(lines));
 }
 
 std::string mood_of(const Comparison& comparison, const Verdict& verdict) {

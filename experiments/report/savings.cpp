@@ -126,8 +126,10 @@ std::string fp16_text(const Pair& pair) {
   return " (" + number(fp16, 3) + " times fewer than fp16 gradients)";
 }
 
+/// Joins the two by "and", or by a comma if speeds already has an "and".
 std::string both(const std::string& bytes, const std::string& speeds) {
-  return bytes + (bytes.empty() || speeds.empty() ? "" : " and ") + speeds;
+  if (bytes.empty() || speeds.empty()) return bytes + speeds;
+  return bytes + (speeds.find(" and ") == std::string::npos ? " and " : ", ") + speeds;
 }
 
 /// Returns "In the same 300 steps it", or "It" if the finished runs of the two arms did not all take as many steps.
