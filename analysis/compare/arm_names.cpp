@@ -160,11 +160,11 @@ std::string label_meanings(std::span<const Options> arms) {
     if (differs && !varying.contains(option)) options.push_back(option);
   }
   std::vector<std::string> meanings;
-  for (const auto& [label, values] : labels) {
+  for (const std::pair<std::string, Options>& each : labels) {
     std::vector<std::string> effective = options;
-    std::erase_if(effective, [&](const std::string& option) { return !has_effect(option, values); });
-    const std::string meaning = name_by(effective, values);
-    if (!meaning.empty() && meaning != label) meanings.push_back(label + " is " + meaning);
+    std::erase_if(effective, [&](const std::string& option) { return !has_effect(option, each.second); });
+    const std::string meaning = name_by(effective, each.second);
+    if (!meaning.empty() && meaning != each.first) meanings.push_back(each.first + " is " + meaning);
   }
   return join(meanings, "; ");
 }
