@@ -202,11 +202,11 @@ std::string evaluated_text(const Report& report) {
   return "on at most " + most + " " + examples + ", the same for every seed, ";
 }
 
-/// Returns "3 seeds" if each arm in the first table has as many, otherwise "the seeds".
+/// Returns "3 seeds" if each arm in the first table finished as many, otherwise "the seeds".
 std::string seeds_of(const Comparison& comparison) {
   std::set<Index> counts;
   for (const std::string& name : best_arms(comparison)) counts.insert(figures_of(comparison, name).finished);
-  return counts.size() == 1 ? html::counted(*counts.begin(), "seed") : "the seeds";
+  return counts.size() == 1 && *counts.begin() > 0 ? html::counted(*counts.begin(), "seed") : "the seeds";
 }
 
 /// Says what the columns of the first table are.

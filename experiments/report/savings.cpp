@@ -126,10 +126,12 @@ std::string fp16_text(const Pair& pair) {
   return " (" + number(fp16, 3) + " times fewer than fp16 gradients)";
 }
 
-/// Joins the two by "and", or by a comma if speeds already has an "and".
+/// Joins the two by "and", or by a comma if speeds has two verbs.
 std::string both(const std::string& bytes, const std::string& speeds) {
   if (bytes.empty() || speeds.empty()) return bytes + speeds;
-  return bytes + (speeds.find(" and ") == std::string::npos ? " and " : ", ") + speeds;
+  constexpr std::string_view seconds[] = {" and may ", " and takes ", " and is "};
+  const bool two = std::ranges::any_of(seconds, [&](auto verb) { return speeds.find(verb) != std::string::npos; });
+  return bytes + (two ? ", " : " and ") + speeds;
 }
 
 /// Returns "In the same 300 steps it", or "It" if the finished runs of the two arms did not all take as many steps.
