@@ -78,10 +78,10 @@ bool is_dense(const Arm& arm) {
   return arm.name == "dense" || arm.name.starts_with("dense, ");
 }
 
-/// Whether an arm gives nothing to compare with: it did not train with every seed.
+/// Whether an arm gives nothing to compare with: a run of it diverged, or it ended above its starting loss.
 bool has_failed(const Arm& arm) {
-  const auto finished = [](const Run& run) { return outcome_of(run) == Outcome::finished; };
-  return !std::ranges::all_of(arm.runs, finished) || start_and_end(arm).rose();
+  const auto diverged = [](const Run& run) { return outcome_of(run) == Outcome::diverged; };
+  return std::ranges::any_of(arm.runs, diverged) || start_and_end(arm).rose();
 }
 
 /// Returns the number of arms whose optimizer descends from this arm's.
@@ -91,7 +91,7 @@ Index children_of(const Arm& arm, std::span<const Arm> arms) {
 }
 
 /// Returns the arm that arms without a parent among the runs are compared with. Among those that have none themselves,
-/// arms that trained with every seed come first, then the one called "dense", then those whose optimizer has no parent
+/// arms that have not failed come first, then the one called "dense", then those whose optimizer has no parent
 /// at all, because it compresses nothing. Among these, the arm from which most others descend is taken, and the first
 /// of several.
 std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {

@@ -27,8 +27,9 @@ const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 /// Chooses the arm that each arm is compared with. `grids` are rate_grids(arms); there is at least one arm. The parent
 /// of an optimizer comes from its registry row (optim::parent_of). Of several grids of the parent, the one whose other
 /// options differ least from the arm's is used, or the first of several that are equally near. Arms without a parent
-/// among the runs are compared with one of them, at the best rate of its grid: the one called "dense"; failing that,
-/// the first whose optimizer has no parent; failing that, the first. If `baseline` names an arm, or a grid and thereby
+/// among the runs are compared with one of them, at the best rate of its grid: preferably one that neither diverged nor
+/// ended above its starting loss; among these, the one called "dense" or else one whose optimizer has no parent; among
+/// these, the parent of most other arms, or the first of several. If `baseline` names an arm, or a grid and thereby
 /// the arm at its best rate, all others are compared with that arm. Throws ConfigError for a name that neither an arm
 /// nor a grid has, with the nearest name of an arm.
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline);

@@ -100,7 +100,7 @@ std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
   std::vector<SharedFinding> findings;
   for (Group& group : groups) {
     findings.push_back(
-        {group.cause, merged(group.texts), merged(group.hints), std::move(group.seeds), std::move(group.paths)});
+        {group.cause, merged(group.texts), group.hints.front(), std::move(group.seeds), std::move(group.paths)});
   }
   return findings;
 }

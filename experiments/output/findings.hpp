@@ -18,7 +18,7 @@ struct SharedFinding {
   /// Severity and text, with ranges of the numbers in which runs differ: "problem: the loss ended at 11.9–14.2,
   /// ...".
   std::string text;
-  std::string hint;                                         ///< what to do about it; may be empty
+  std::string hint;  ///< what to do about it, with the numbers of the first run; may be empty
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;  ///< seeds by index of the arm
   std::vector<std::string> paths;
 };

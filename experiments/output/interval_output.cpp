@@ -47,8 +47,11 @@ std::string interval_text(const analysis::Interval& interval, int digits) {
 std::string with_interval(const std::string& mean, const analysis::Interval& interval) {
   const std::size_t unit = mean.find(' ');
   if (!std::isfinite(interval.half_width) || interval.mean == 0 || unit == std::string::npos) return mean;
-  const double scale = std::strtod(mean.c_str(), nullptr) / interval.mean;
-  return with_half(interval.mean * scale, interval.half_width * scale) + mean.substr(unit);
+  const double shown = std::strtod(mean.c_str(), nullptr), scale = shown / interval.mean;
+  const double half = interval.half_width * scale;
+  constexpr double known = 1e-3;  // the text has at least three digits
+  if (half < known * std::abs(shown)) return mean.substr(0, unit) + " ± " + number(half, 2) + mean.substr(unit);
+  return with_half(shown, half) + mean.substr(unit);
 }
 
 std::string percent_interval(const analysis::Interval& interval) {

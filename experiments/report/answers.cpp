@@ -99,7 +99,7 @@ std::string untrained_text(const Report& report, const Verdict& verdict) {
   return "";
 }
 
-/// Says which arms of a verdict diverged: "b diverged with 2 of 2 seeds, so it cannot be compared with a".
+/// Says which arms of a verdict diverged: "b diverged with 2 of 2 seeds".
 std::string diverged_text(const Comparison& comparison, const Verdict& verdict) {
   std::vector<std::string> arms;
   for (const std::string& name : {verdict.arm, verdict.baseline}) {

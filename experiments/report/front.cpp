@@ -119,12 +119,15 @@ std::string rate_text(const analysis::Rates& rates, bool several) {
          (rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one)");
 }
 
-/// Whether all runs of all arms at their best rates finished.
+/// Whether all runs of all arms at their best rates finished, as many of each arm.
 bool all_finished(const Comparison& comparison) {
-  return std::ranges::all_of(best_arms(comparison), [&](const std::string& name) {
+  std::set<Index> counts;
+  const bool finished = std::ranges::all_of(best_arms(comparison), [&](const std::string& name) {
     const ArmFigures& arm = figures_of(comparison, name);
+    counts.insert(arm.runs);
     return arm.finished == arm.runs;
   });
+  return finished && counts.size() == 1;
 }
 
 /// Number of clusters in the first table; the times on all of them are in a table further down.
@@ -206,7 +209,7 @@ std::string evaluated_text(const Report& report) {
 std::string seeds_of(const Comparison& comparison) {
   std::set<Index> counts;
   for (const std::string& name : best_arms(comparison)) counts.insert(figures_of(comparison, name).finished);
-  return counts.size() == 1 && *counts.begin() > 0 ? html::counted(*counts.begin(), "seed") : "the seeds";
+  return counts.size() == 1 && *counts.begin() > 1 ? html::counted(*counts.begin(), "seed") : "the seeds";
 }
 
 /// Says what the columns of the first table are.

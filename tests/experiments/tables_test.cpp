@@ -36,6 +36,7 @@ TEST_CASE("tables: columns are aligned by characters, not by bytes") {
 
 TEST_CASE("tables: an interval has the unit of its mean") {
   CHECK(with_interval("24.1 ms", {0.0241, 0.00756, 3}) == "24.1 ± 7.6 ms");
+  CHECK(with_interval("24.1 ms", {0.024127, 1.2e-5, 3}) == "24.1 ± 0.012 ms");  // no digits that the text lacks
   CHECK(with_interval("1.212 MB", {1211700, 370100, 3}) == "1.21 ± 0.37 MB");
   CHECK(with_interval("24.1 ms", {0.0241, std::numeric_limits<double>::quiet_NaN(), 1}) == "24.1 ms");
   CHECK(with_interval("-", {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0}) ==

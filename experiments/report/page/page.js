@@ -113,7 +113,8 @@
     const seen = ({x, y}) => y.filter((value, i) => Number.isFinite(value) && x[i] >= from && x[i] <= to);
     if (state.logY) most = Math.min(100 * most, Math.max(most, ...lines.flatMap(seen)));
     const start = Math.max(...used.map((line) => line.y[0]).filter(Number.isFinite));
-    if (start > 0) most = Math.min(most, 10 * start);  // a line may explode and come back
+    // A line may explode and come back; in a window, and of arms that are alone, all of it is of interest.
+    if (calm.length > 0 && from === -Infinity && start > 0) most = Math.min(most, Math.max(least, 10 * start));
     if (least > 0) low = Math.max(low, 0);
     if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
