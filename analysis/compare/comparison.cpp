@@ -54,8 +54,8 @@ bool is_at_best(std::span<const RateGrid> grids, const Pair& pair) {
   return best_arm(grid) == pair.arm && &grid != &grid_with(grids, pair.reference);
 }
 
-/// Returns the number of comparisons that give an interval: those with at least two seeds in common. If there are none,
-/// all count.
+/// Returns the number of comparisons that could give an interval: those with at least two seeds in common, diverged
+/// runs included. If there are none, all count.
 Index comparisons_in(std::span<const Arm> arms, const std::vector<Pair>& pairs) {
   const auto seeds_of = [](const Arm& arm) {
     std::set<std::uint32_t> seeds;

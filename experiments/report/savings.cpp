@@ -246,11 +246,17 @@ std::string target_costs_text(const Report& report, const Pair& pair) {
   if (!given && !differ(ratio(bytes), of_run) && same_time) return "";
   std::string costs = bytes_saved_text(1, ratio(bytes));
   if (is_visible(time)) {
-    costs = both(costs, (time > 1 ? "is an estimated " + number(time, 3) + " times as fast on "
-                                  : "takes an estimated " + number(1 / time, 3) + " times as long on ") +
+    const std::vector<Speed> speeds = speeds_of(pair);  // the range of the whole run, relative to its estimate
+    const bool open = !speeds.empty() && speeds.front().cluster == 0 &&
+                      time * speeds.front().low / speeds.front().ratio < 1 &&
+                      time * speeds.front().high / speeds.front().ratio > 1;
+    const std::string faster = open ? "may be " : "is an estimated ",
+                      slower = open ? "may take " : "takes an estimated ";
+    costs = both(costs, (time > 1 ? faster + number(time, 3) + " times as fast on "
+                                  : slower + number(1 / time, 3) + " times as long on ") +
                             pair.here.seconds.front().cluster);
   }
-  if (costs.empty()) return "";
+  if (costs.empty()) return given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "";
   return "To reach a loss of " + number(target, 4) +
          (given ? " it " : ", as every finished run of both arms did, it ") + costs + ".";
 }
