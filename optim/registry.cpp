@@ -214,8 +214,7 @@ std::string_view parent_of(std::string_view optimizer) {
 }
 
 bool takes_option(std::string_view optimizer, std::string_view option) {
-  const std::string options = " " + std::string(options_of_optimizer(optimizer)) + " ";
-  return options.find(" " + std::string(option) + " ") != std::string::npos;
+  return has_word(options_of_optimizer(optimizer), option);
 }
 
 bool is_dense_until_freeze(std::string_view optimizer) {

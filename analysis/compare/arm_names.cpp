@@ -99,6 +99,22 @@ std::string name_alone(const Options& arm) {
   return "run";
 }
 
+/// Whether an option of an optimizer or a codec has an effect in this configuration, as far as these two tell.
+bool has_effect(const std::string& option, const Options& arm) {
+  const std::string optimizer = value_in(arm, "optimizer");
+  const auto is_in = [&](const std::string& group) { return option == group || option.starts_with(group + "."); };
+  if (option == "optimizer" || option == kRate || optim::options_of_optimizer(optimizer).empty()) return true;
+  if (is_in("optimizer")) return optim::takes_option(optimizer, option.substr(std::string("optimizer.").size()));
+  if (is_in("freeze")) return optim::takes_option(optimizer, "freeze");
+  if (!is_in("codec") && !is_in("feedback") && !is_in("channel")) return true;
+  optim::OptimizerConfig config;
+  config.name = optimizer;
+  if (optim::codecs_of(config) == optim::Codecs::none) return false;
+  const auto read =
+      is_in("codec") && option != "codec" ? compress::options_of_codec(value_in(arm, "codec")) : std::nullopt;
+  return !read || has_word(*read, last_part(option));
+}
+
 }  // namespace
 
 double number_in(const std::string& text) {
@@ -116,26 +132,6 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   }
   return names;
 }
-
-namespace {
-
-/// Whether an option of an optimizer or a codec has an effect in this configuration, as far as these two tell.
-bool has_effect(const std::string& option, const Options& arm) {
-  const std::string optimizer = value_in(arm, "optimizer");
-  const auto is_in = [&](const std::string& group) { return option == group || option.starts_with(group + "."); };
-  if (option == "optimizer" || option == kRate || optim::options_of_optimizer(optimizer).empty()) return true;
-  if (is_in("optimizer")) return optim::takes_option(optimizer, option.substr(std::string("optimizer.").size()));
-  if (is_in("freeze")) return optim::takes_option(optimizer, "freeze");
-  if (!is_in("codec") && !is_in("feedback") && !is_in("channel")) return true;
-  optim::OptimizerConfig config;
-  config.name = optimizer;
-  if (optim::codecs_of(config) == optim::Codecs::none) return false;
-  const auto read =
-      is_in("codec") && option != "codec" ? compress::options_of_codec(value_in(arm, "codec")) : std::nullopt;
-  return !read || (" " + std::string(*read) + " ").find(" " + last_part(option) + " ") != std::string::npos;
-}
-
-}  // namespace
 
 std::string label_meanings(std::span<const Options> arms) {
   std::vector<std::pair<std::string, Options>> labels;  // in order of appearance, with the options of the first arm

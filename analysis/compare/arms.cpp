@@ -234,11 +234,12 @@ std::vector<Arm> arms_of(std::vector<Run> runs) {
     arm->runs.push_back(std::move(run));
   }
   for (Arm& arm : arms) sort_by_seed(arm);
-  const bool labelled = std::ranges::count(arms, "", label_of) == 0;
-  const std::vector<std::string> names = labelled ? std::vector<std::string>() : names_in_paths(arms);
-  for (std::size_t i = 0; i < names.size(); ++i) arms[i].name = names[i];
-  if (!names.empty()) return arms;
-  if (labelled) add_labels(arms);
+  if (std::ranges::count(arms, "", label_of) == 0) {
+    add_labels(arms);
+  } else if (const std::vector<std::string> names = names_in_paths(arms); !names.empty()) {
+    for (std::size_t i = 0; i < names.size(); ++i) arms[i].name = names[i];
+    return arms;
+  }
   name_by_options(arms);
   return arms;
 }

@@ -111,8 +111,7 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
 std::string failure(const Arm& baseline, const Arm& arm) {
   const Arm& failed = start_and_end(arm).rose() ? arm : baseline;
   const StartAndEnd losses = start_and_end(failed);
-  return spoken_name(failed.name) + " did not train: it ended at a loss of " + figure(losses.end, 3) +
-         ", above its starting loss of " + figure(losses.start, 3) + " (means over " + std::to_string(losses.runs) +
+  return untrained_text(failed.name, losses) + " (means over " + std::to_string(losses.runs) +
          (losses.runs == 1 ? " seed)" : " seeds)");
 }
 
@@ -267,6 +266,11 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
 std::string level_text(double level) {
   const double left = std::strtod(figure(100 * (1 - level), 2).c_str(), nullptr);
   return figure(100 - left, 8) + "%";
+}
+
+std::string untrained_text(const std::string& arm, const StartAndEnd& losses) {
+  return spoken_name(arm) + " did not train: it ended at a loss of " + figure(losses.end, 3) +
+         ", above its starting loss of " + figure(losses.start, 3);
 }
 
 std::string need_text(const Verdict& verdict) {

@@ -95,6 +95,9 @@ std::string text_of(const Criterion& criterion);
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
+/// Returns "b did not train: it ended at a loss of 4.2e+09, above its starting loss of 2.8".
+std::string untrained_text(const std::string& arm, const StartAndEnd& losses);
+
 /// Returns "detecting 1% takes about 11 seeds, showing equivalence about 14 seeds", with "the observed difference about
 /// 18 seeds" if that is above the one to detect.
 std::string need_text(const Verdict& verdict);

@@ -104,6 +104,14 @@ std::string bytes_text(double bytes) {
   return (unit == 0 ? number(std::round(bytes), 15) : number(bytes)) + " " + units[unit];
 }
 
+bool has_word(std::string_view words, std::string_view word) {
+  const auto ends = [&](std::size_t at) { return at == words.size() || words[at] == ' '; };
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    if (!word.empty() && (at == 0 || words[at - 1] == ' ') && ends(at + word.size())) return true;
+  }
+  return false;
+}
+
 std::string join(std::span<const std::string> items, std::string_view separator) {
   std::string text;
   for (std::size_t i = 0; i < items.size(); ++i) {

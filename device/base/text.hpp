@@ -36,6 +36,9 @@ std::string in_quotes(const std::string& text);
 /// A word for a shell, in quotes if it needs them.
 std::string shell_word(const std::string& word);
 
+/// Whether a list of words that are separated by blanks holds this one.
+bool has_word(std::string_view words, std::string_view word);
+
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
 

@@ -13,11 +13,6 @@
 namespace onebit::experiments {
 namespace {
 
-bool holds(std::string_view words, const std::string& word) {
-  const std::vector<std::string> all = split(std::string(words), ' ');
-  return std::find(all.begin(), all.end(), word) != all.end();
-}
-
 template <class Options, class Config>
 std::string with(const Options& options, const std::string& selector, const Config& config) {
   const auto option = std::ranges::find(options, selector, [](const auto& each) { return each.name; });
@@ -91,7 +86,7 @@ bool has_tables(const PriceConfig& price) {
 /// Whether the codec of a boundary reads the share of the values that it sends.
 bool boundary_reads_share(const PriceConfig& price) {
   const auto options = compress::options_of_codec(price.hybrid.codec);
-  return price.hybrid.codec == "dct-mp" || (options && holds(*options, "k"));
+  return price.hybrid.codec == "dct-mp" || (options && has_word(*options, "k"));
 }
 
 constexpr Condition<PriceConfig> kPriceConditions[] = {
@@ -115,7 +110,7 @@ constexpr Condition<PriceConfig> kPriceConditions[] = {
 template <class Config, std::size_t count>
 const char* failed(const Condition<Config> (&conditions)[count], const std::string& option, const Config& config) {
   for (const Condition<Config>& each : conditions) {
-    if (holds(each.options, option) && !each.holds(config)) return each.selector;
+    if (has_word(each.options, option) && !each.holds(config)) return each.selector;
   }
   return nullptr;
 }
@@ -129,11 +124,11 @@ bool is_of_exchange(const std::string& option) {
 bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& name) {
   const auto reads = [&](const std::string& codec) {
     const auto options = compress::options_of_codec(codec);
-    return !options || holds(*options, name);
+    return !options || has_word(*options, name);
   };
   const bool summed = exchange.pattern == compress::ExchangePattern::linear ||
                       (exchange.pattern == compress::ExchangePattern::automatic && exchange.down.empty());
-  if (holds("warm-start min-rate", name)) return summed && reads(exchange.up.name);  // for all-reduced factors only
+  if (has_word("warm-start min-rate", name)) return summed && reads(exchange.up.name);  // for all-reduced factors only
   const bool down = !exchange.down.empty() && name != "packing";  // only payloads on the way up are packed
   return reads(exchange.up.name) || (down && reads(exchange.down));
 }
@@ -145,7 +140,7 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
   const bool freezes = optim::takes_option(config.name, "freeze");
   if (freezes && config.freeze.policy == "never") return "freeze";  // compression begins at the freeze
   const std::string prefix = "codec.";
-  const bool parameter = option.starts_with(prefix) && !holds("codec.down codec.dense codec.dense-steps", option);
+  const bool parameter = option.starts_with(prefix) && !has_word("codec.down codec.dense codec.dense-steps", option);
   if (!parameter || codec_reads(config.exchange, option.substr(prefix.size()))) return nullptr;
   return codecs == optim::Codecs::its_own ? "optimizer" : "codec";
 }
@@ -154,21 +149,21 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
 const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
   if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
   const auto after = [&](const std::string& prefix) { return option.substr(prefix.size()); };
-  if (holds("boundary.k boundary.renew boundary.levels boundary.block boundary.threshold boundary.scaled "
-            "boundary.packing",
-            option)) {
+  if (has_word("boundary.k boundary.renew boundary.levels boundary.block boundary.threshold boundary.scaled "
+               "boundary.packing",
+               option)) {
     const std::string& codec = config.model.boundary.codec.name;
     const auto read = compress::options_of_codec(codec == "dct-mp" ? "dct" : codec);
-    return !read || holds(*read, after("boundary.")) ? nullptr : "boundary.codec";
+    return !read || has_word(*read, after("boundary.")) ? nullptr : "boundary.codec";
   }
   if (option.starts_with("schedule.") && option != "schedule.warmup") {
-    return holds(optim::options_of_schedule(config.schedule.name), after("schedule.")) ? nullptr : "schedule";
+    return has_word(optim::options_of_schedule(config.schedule.name), after("schedule.")) ? nullptr : "schedule";
   }
   if (option == "optimizer.semantics" && config.optimizer.semantics == optim::Semantics::paper) return nullptr;
   std::string name;
   if (option.starts_with("optimizer.")) name = after("optimizer.");
   if (option == "freeze" || option == "freeze.lag") name = option;
-  if (holds("freeze.threshold freeze.after freeze.dwell freeze.scope", option)) name = "freeze";
+  if (has_word("freeze.threshold freeze.after freeze.dwell freeze.scope", option)) name = "freeze";
   if (!name.empty() && !optim::takes_option(config.optimizer.name, name)) return "optimizer";
   return name == "granularity" ? unread_in_exchange(option, config.optimizer) : nullptr;
 }
@@ -191,7 +186,7 @@ std::string unread_because(const std::string& option, const sim::RunConfig& conf
 }
 
 bool is_priced(const std::string& option) {
-  return holds(kPlanned, option) || option == "codec" || option.starts_with("codec.");
+  return has_word(kPlanned, option) || option == "codec" || option.starts_with("codec.");
 }
 
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config) {

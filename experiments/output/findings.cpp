@@ -36,14 +36,10 @@ bool differ_in_numbers(const std::string& a, const std::string& b) {
   });
 }
 
-/// Returns texts that differ only in numbers as one text with their ranges: "ended at 11.9–14.2". Returns the first
-/// if they differ in other words.
+/// Returns texts that differ only in numbers as one text with their ranges: "ended at 11.9–14.2".
 std::string merged(const std::vector<std::string>& texts) {
   std::vector<std::vector<std::string>> all;
-  for (const std::string& text : texts) {
-    if (!differ_in_numbers(texts.front(), text)) return texts.front();
-    all.push_back(pieces_of(text));
-  }
+  for (const std::string& text : texts) all.push_back(pieces_of(text));
   std::string text;
   for (std::size_t i = 0; i < all.front().size(); ++i) {
     const auto at = [i](const std::vector<std::string>& pieces) -> const std::string& { return pieces[i]; };
@@ -58,7 +54,8 @@ std::string merged(const std::vector<std::string>& texts) {
 /// The findings of one cause on several runs.
 struct Group {
   analysis::Cause cause;
-  std::vector<std::string> texts, hints;
+  std::string hint;                ///< that of the first run
+  std::vector<std::string> texts;  ///< equal but for numbers
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;
   std::vector<std::string> paths;
 
@@ -73,9 +70,9 @@ void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run&
   const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
   auto group = std::ranges::find_if(groups, [&](const Group& each) { return each.takes(text, arm); });
   if (group == groups.end())
-    group = groups.insert(groups.end(), {.cause = finding.cause, .texts = {}, .hints = {}, .seeds = {}, .paths = {}});
+    group = groups.insert(groups.end(),
+                          {.cause = finding.cause, .hint = finding.hint, .texts = {}, .seeds = {}, .paths = {}});
   group->texts.push_back(text);
-  group->hints.push_back(finding.hint);
   group->seeds[arm].push_back(run.summary.seed);
   group->paths.push_back(run.summary.path);
 }
@@ -100,7 +97,7 @@ std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
   std::vector<SharedFinding> findings;
   for (Group& group : groups) {
     findings.push_back(
-        {group.cause, merged(group.texts), group.hints.front(), std::move(group.seeds), std::move(group.paths)});
+        {group.cause, merged(group.texts), std::move(group.hint), std::move(group.seeds), std::move(group.paths)});
   }
   return findings;
 }

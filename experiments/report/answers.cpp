@@ -86,15 +86,12 @@ std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
   return grid.is_coarse() ? at + "a rate next to the best of " + grid.name + " is far from it)" : "";
 }
 
-/// Says which arm of a verdict did not train: "b did not train: it ended at a loss of 4.2e9, above its starting loss of
-/// 2.8".
+/// Says which arm of a verdict did not train.
 std::string untrained_text(const Report& report, const Verdict& verdict) {
   for (const std::string& name : {verdict.arm, verdict.baseline}) {
     const analysis::StartAndEnd losses =
         analysis::start_and_end(*std::ranges::find(report.arms, name, &analysis::Arm::name));
-    if (losses.rose())
-      return analysis::spoken_name(name_at_best(report.comparison, name)) + " did not train: it ended at a loss of " +
-             number(losses.end, 3) + ", above its starting loss of " + number(losses.start, 3);
+    if (losses.rose()) return analysis::untrained_text(name_at_best(report.comparison, name), losses);
   }
   return "";
 }
@@ -143,16 +140,11 @@ bool is_comparable(const Verdict& verdict) {
          verdict.judgement != Judgement::not_comparable_untrained;
 }
 
-/// Whether a verdict has only one pair of seeds, with a difference.
-bool has_one_pair(const Verdict& verdict) {
-  return verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() &&
-         std::isfinite(verdict.difference.relative.mean);
-}
-
 /// Returns the evidence on the losses in a sentence; empty if there is none.
 std::string evidence_text(const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
-  const bool one_pair = has_one_pair(verdict);
+  const bool one_pair = verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() &&
+                        std::isfinite(verdict.difference.relative.mean);
   if (!one_pair && !std::isfinite(verdict.difference.relative.half_width)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
   std::string text = one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."

@@ -271,10 +271,6 @@ std::string findings_html(const Report& report) {
          html::counted(std::ssize(runs), "run") + ": <a href=\"#what-went-wrong\">What went wrong</a>.</p>\n";
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns the name of the data's file or folder if all runs read the same one: "a9a"; otherwise the kind of data.
 std::string data_name(const Report& report, const std::string& kind) {
   const std::string path = option_values(report, "data.path");

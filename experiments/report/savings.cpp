@@ -62,12 +62,24 @@ std::vector<Speed> speeds_of(const Pair& pair) {
   return speeds;
 }
 
-/// Returns "1.44 times as fast on eth1 (0.97 to 2.8)".
+/// Returns the verb before a text of a speed, which says "may" if the range leaves open whether the arm is faster.
+std::string verb_of(const Speed& speed) {
+  const bool open = speed.low < 1 && speed.high > 1;
+  return speed.ratio >= 1 ? (open ? "may be " : "is an estimated ") : open ? "may take " : "takes an estimated ";
+}
+
+/// Returns "1.44 times as fast on eth1".
 std::string speed_text(const Speed& speed, const std::string& cluster) {
   const bool faster = speed.ratio >= 1;
-  const auto text = [&](double ratio, int digits) { return number(faster ? ratio : 1 / ratio, digits); };
-  return text(speed.ratio, 3) + " times as " + (faster ? "fast" : "long") + " on " + cluster + " (" +
-         text(faster ? speed.low : speed.high, 3) + " to " + text(faster ? speed.high : speed.low, 3) + ")";
+  return number(faster ? speed.ratio : 1 / speed.ratio, 3) + " times as " + (faster ? "fast" : "long") + " on " +
+         cluster;
+}
+
+/// Returns " (0.97 to 2.8)", the range of such a number.
+std::string range_text(const Speed& speed) {
+  const bool faster = speed.ratio >= 1;
+  return " (" + number(faster ? speed.low : 1 / speed.high, 3) + " to " +
+         number(faster ? speed.high : 1 / speed.low, 3) + ")";
 }
 
 /// The clusters on which an arm gains most and least, or the one of them that says it all; none if its time is about
@@ -83,18 +95,22 @@ std::vector<Speed> named_speeds(const Pair& pair) {
   return {*most, *least};
 }
 
+/// Whether the arm is faster on the first of two clusters and slower on the second.
+bool turns(const std::vector<Speed>& speeds) {
+  return speeds.size() == 2 && speeds[0].ratio > 1 && speeds[1].ratio < 1;
+}
+
 /// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8), but takes an estimated 1.84 times as long on ib100 (1.5 to
 /// 2.2)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds) {
   if (speeds.empty()) return "";
-  const auto on = [&](const Speed& speed) { return speed_text(speed, clusters[speed.cluster].name); };
-  const auto verb = [](const Speed& speed) -> std::string {
-    const bool open = speed.low < 1 && speed.high > 1;
-    return speed.ratio >= 1 ? (open ? "may be " : "is an estimated ") : open ? "may take " : "takes an estimated ";
+  const auto on = [&](const Speed& speed) {
+    return speed_text(speed, clusters[speed.cluster].name) + range_text(speed);
   };
-  if (speeds.size() == 1) return verb(speeds[0]) + on(speeds[0]);
-  const bool turns = speeds[0].ratio > 1 && speeds[1].ratio < 1, same = verb(speeds[0]) == verb(speeds[1]);
-  return verb(speeds[0]) + on(speeds[0]) + (turns ? ", but " : " and ") + (same ? "" : verb(speeds[1])) + on(speeds[1]);
+  const std::string first = verb_of(speeds.front()) + on(speeds.front());
+  if (speeds.size() == 1) return first;
+  const bool same = verb_of(speeds[0]) == verb_of(speeds[1]);
+  return first + (turns(speeds) ? ", but " : " and ") + (same ? "" : verb_of(speeds[1])) + on(speeds[1]);
 }
 
 /// Says why an arm that sends less is slower on the cluster where it gains least; otherwise empty.
@@ -126,12 +142,8 @@ std::string fp16_text(const Pair& pair) {
   return " (" + number(fp16, 3) + " times fewer than fp16 gradients)";
 }
 
-/// Joins the two by "and", or by a comma if speeds has two verbs.
-std::string both(const std::string& bytes, const std::string& speeds) {
-  if (bytes.empty() || speeds.empty()) return bytes + speeds;
-  constexpr std::string_view seconds[] = {" and may ", " and takes ", " and is "};
-  const bool two = std::ranges::any_of(seconds, [&](auto verb) { return speeds.find(verb) != std::string::npos; });
-  return bytes + (two ? ", " : " and ") + speeds;
+std::string both(const std::string& bytes, const std::string& speeds, const std::string& between = " and ") {
+  return bytes + (bytes.empty() || speeds.empty() ? "" : between) + speeds;
 }
 
 /// Returns "In the same 300 steps it", or "It" if the finished runs of the two arms did not all take as many steps.
@@ -246,15 +258,13 @@ std::string target_costs_text(const Report& report, const Pair& pair) {
   if (!given && !differ(ratio(bytes), of_run) && same_time) return "";
   std::string costs = bytes_saved_text(1, ratio(bytes));
   if (is_visible(time)) {
-    const std::vector<Speed> speeds = speeds_of(pair);  // the range of the whole run, relative to its estimate
-    const bool open = !speeds.empty() && speeds.front().cluster == 0 &&
-                      time * speeds.front().low / speeds.front().ratio < 1 &&
-                      time * speeds.front().high / speeds.front().ratio > 1;
-    const std::string faster = open ? "may be " : "is an estimated ",
-                      slower = open ? "may take " : "takes an estimated ";
-    costs = both(costs, (time > 1 ? faster + number(time, 3) + " times as fast on "
-                                  : slower + number(1 / time, 3) + " times as long on ") +
-                            pair.here.seconds.front().cluster);
+    const std::vector<Speed> speeds = speeds_of(pair);
+    Speed speed{.ratio = time};
+    if (!speeds.empty() && speeds.front().cluster == 0) {  // with the range of the whole run, relative to its estimate
+      speed.low = time * speeds.front().low / speeds.front().ratio;
+      speed.high = time * speeds.front().high / speeds.front().ratio;
+    }
+    costs = both(costs, verb_of(speed) + speed_text(speed, pair.here.seconds.front().cluster));
   }
   if (costs.empty()) return given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "";
   return "To reach a loss of " + number(target, 4) +
@@ -281,8 +291,10 @@ std::string costs_text(const Report& report, const Verdict& verdict) {
   const Pair pair = pair_of(report, verdict);
   const std::vector<Speed> named = named_speeds(pair);
   const bool alike = named.empty() && !speeds_of(pair).empty();
+  const bool two_verbs = named.size() == 2 && !turns(named) && verb_of(named[0]) != verb_of(named[1]);
   const std::string costs = both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean) + fp16_text(pair),
-                                 alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named));
+                                 alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named),
+                                 two_verbs ? ", " : " and ");
   const std::string whole = costs.empty() ? "" : in_same_steps(pair) + " " + costs + ".";
   const std::string target = report.comparison.target_is_given ? target_costs_text(report, pair) : "";
   return whole + (whole.empty() || target.empty() ? "" : " ") + target;

@@ -24,8 +24,7 @@ void require_read(const std::string& option, const compress::ExchangeConfig& exc
     if (option == of_all) return;
   }
   for (const std::string& codec : {exchange.up.name, compress::down_of(exchange).name}) {
-    const std::string read = " " + std::string(compress::options_of_codec(codec).value_or("")) + " ";
-    if (read.find(" " + option.substr(prefix.size()) + " ") != std::string::npos) return;
+    if (has_word(compress::options_of_codec(codec).value_or(""), option.substr(prefix.size()))) return;
   }
   throw ConfigError("option has no effect", option + " with codec " + exchange.up.name, "leave it out");
 }

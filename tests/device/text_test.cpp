@@ -38,6 +38,16 @@ TEST_CASE("items are joined with a separator between them") {
   CHECK(join(std::vector<std::string>{"", "a", "", "b"}, ",") == ",a,,b");
 }
 
+TEST_CASE("a list of words holds whole words") {
+  CHECK(has_word("k levels min-rate", "levels"));
+  CHECK(has_word("k", "k"));
+  CHECK(has_word("down-k k", "k"));  // also after a word that ends with it
+  CHECK_FALSE(has_word("k levels min-rate", "rate"));
+  CHECK_FALSE(has_word("k levels", "level"));
+  CHECK_FALSE(has_word("k levels", ""));
+  CHECK_FALSE(has_word("", "k"));
+}
+
 TEST_CASE("bytes have a unit in which four digits are below 1000") {
   CHECK(bytes_text(999) == "999 B");
   CHECK(bytes_text(999949) == "999.9 kB");

@@ -206,7 +206,8 @@
     // Room for the values, so that what is below the chart stays where it is.
     element("chart-legend").style.minHeight = `${1.3 * (1 + Math.ceil(Math.min(lines.length, 14) / (narrow ? 1 : 3)))}rem`;
     if (!table.length) return;
-    const series = {}, range = zoom || rangeOf(lines), grid = isDark() ? "#3a3f46" : "#dddddd";
+    const range = zoom ? {x: zoom.x, y: fits && rangeOf(lines, zoom.x).y || zoom.y} : rangeOf(lines);
+    const series = {}, grid = isDark() ? "#3a3f46" : "#dddddd";
     lines.forEach((line) => {
       series[line.name] = {color: colour(line.arm), strokePattern: dashes[line.arm.dash % dashes.length],
                            strokeWidth: line.arm.best ? 2 : 1.2};
@@ -227,8 +228,7 @@
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56, ...(state.logY && {ticker: logTicks})}},
     });
     graph.findClosestPoint = pointNear;
-    if (!zoom) fitted = String(graph.yAxisRange());
-    if (fits) fit(lines, zoom.x);
+    if (!zoom || fits) fitted = String(graph.yAxisRange());
   };
   // After a zoom along x, the y axis fits what is left to see, unless the reader has zoomed along y.
   const fit = (lines, window) => {
