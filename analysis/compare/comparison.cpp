@@ -33,14 +33,19 @@ std::string meanings_of_labels(std::span<const Arm> arms) {
   return label_meanings(options);
 }
 
-/// Returns the common target of the arms at the best rates; of all arms if no rate is best.
+/// Returns the common target of the arms at the best rates, or of all arms if no rate is best. Arms that ended above
+/// their starting loss do not count, unless all did.
 double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& grids) {
-  std::vector<const Arm*> best, all;
+  std::vector<const Arm*> counted;
   for (const RateGrid& grid : grids) {
-    if (grid.best) best.push_back(&arms[grid.arms[*grid.best]]);
+    if (grid.best) counted.push_back(&arms[grid.arms[*grid.best]]);
   }
-  for (const Arm& arm : arms) all.push_back(&arm);
-  return common_target(best.empty() ? all : best);
+  if (counted.empty()) {
+    for (const Arm& arm : arms) counted.push_back(&arm);
+  }
+  const auto rose = [](const Arm* arm) { return start_and_end(*arm).rose(); };
+  if (!std::ranges::all_of(counted, rose)) std::erase_if(counted, rose);
+  return common_target(counted);
 }
 
 /// An arm and its reference.

@@ -25,8 +25,8 @@ struct ComparisonRequest {
 struct Comparison {
   std::string baseline;  ///< arm that arms without a parent among the runs are compared with
   /// The requested loss; by default the lowest loss that every finished run reached, counting the arms at the best
-  /// learning rate of their grid (common_target). Arms at other rates, which may learn nothing, need not have reached
-  /// it.
+  /// learning rate of their grid that did not end above their starting loss (common_target). Arms at other rates, which
+  /// may learn nothing, need not have reached it.
   double target = std::numeric_limits<double>::quiet_NaN();
   bool target_is_given = false;  ///< whether the target was requested
   std::vector<ArmFigures> arms;  ///< figures of the arms, in the given order

@@ -156,9 +156,10 @@ std::string baselines_of(const std::vector<ArmFigures>& arms) {
 
 std::string target_text(const analysis::Comparison& comparison) {
   const std::string loss = "The loss of " + number(comparison.target, 5) + " is ";
-  return loss + (comparison.target_is_given
-                     ? "that of --target."
-                     : "the lowest loss that all finished runs at the best learning rates reached.");
+  if (comparison.target_is_given) return loss + "that of --target.";
+  const bool rose = std::ranges::any_of(comparison.arms, &ArmFigures::above_start);
+  return loss + "the lowest loss that all finished runs at the best learning rates reached" +
+         (rose ? "; arms that ended above their starting loss do not count." : ".");
 }
 
 Table targets_table(const analysis::Comparison& comparison) {

@@ -18,20 +18,25 @@ std::string fixed(double value, int places) {
 
 /// Whether a mean and its half width can be written without powers of ten.
 bool is_plain(double mean, double half) {
-  constexpr double most = 1e6, least = 1e-4;  // of the half width
+  constexpr double most = 1e6;
+  const double least = std::abs(mean) < 0.1 ? 1e-4 : 1e-6;  // of the half width
   return std::abs(mean) < most && half < most && half >= least;
 }
 
-/// Returns a mean and its half width, both to the place of the second significant digit of the half width, or to the
-/// place of its units if that is further left: "0.631 ± 0.033".
+/// Returns a mean and its half width, both to the place of the second significant digit of the half width:
+/// "0.631 ± 0.033", "14300 ± 3600".
 std::string with_half(double mean, double half, const std::string& unit = "") {
   if (!is_plain(mean, half)) {
     const auto place = [](double value) { return static_cast<int>(std::floor(std::log10(std::abs(value)))); };
-    const int digits = mean == 0 || half == 0 ? 5 : std::clamp(place(mean) - place(half) + 2, 1, 5);
+    const int digits = mean == 0 || half == 0 ? 5 : std::clamp(place(mean) - place(half) + 2, 1, 9);
     return number(mean, digits) + unit + " ± " + number(half, 2) + unit;
   }
-  const int places = std::max(0, 1 - static_cast<int>(std::floor(std::log10(half))));
-  return fixed(mean, places) + unit + " ± " + fixed(half, places) + unit;
+  const int place = static_cast<int>(std::floor(std::log10(half))) - 1;
+  const double step = std::pow(10.0, place);
+  const auto rounded = [&](double value) {
+    return (place > 0 ? fixed(std::round(value / step) * step, 0) : fixed(value, -place)) + unit;
+  };
+  return rounded(mean) + " ± " + rounded(half);
 }
 
 }  // namespace

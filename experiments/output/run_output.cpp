@@ -22,16 +22,6 @@ std::string loss_text(const analysis::Summary& run) {
   return text;
 }
 
-/// Returns "each worker sent 1.11 MB, 5.66x less than dense fp32".
-std::string bytes_sentence(const analysis::Summary& run) {
-  std::string text = "each worker sent " + bytes_text(run.bytes);
-  if (!std::isfinite(run.ratio_fp32)) return text;
-  if (run.ratio_fp32 == 1) return text + ", as much as dense fp32";
-  const bool less = run.ratio_fp32 > 1;
-  return text + ", " + ratio_text(less ? run.ratio_fp32 : 1 / run.ratio_fp32) +
-         (less ? " less than dense fp32" : " more than dense fp32");
-}
-
 /// Names the next command; empty for a run that was stopped, because 'onebit run' itself says how to continue it.
 std::string way_on(const analysis::Summary& run) {
   if (run.status == sim::RunStatus::stopped) return "";
@@ -40,6 +30,15 @@ std::string way_on(const analysis::Summary& run) {
 }
 
 }  // namespace
+
+std::string sent_text(double bytes, double ratio_fp32) {
+  std::string text = "each worker sent " + bytes_text(bytes);
+  if (!std::isfinite(ratio_fp32)) return text;
+  if (ratio_fp32 == 1) return text + ", as much as dense fp32";
+  const bool less = ratio_fp32 > 1;
+  return text + ", " + ratio_text(less ? ratio_fp32 : 1 / ratio_fp32) +
+         (less ? " less than dense fp32" : " more than dense fp32");
+}
 
 void print_evaluations(const sim::PreparedRun& run, std::ostream& out) {
   const sim::EvalConfig& eval = run.config.eval;
@@ -70,7 +69,7 @@ void print_answer(const analysis::Summary& summary, std::ostream& out) {
   const std::string after = summary.is_outdated() ? "; " + steps + " done" : " after " + steps;
   const std::string state = ended ? "" : status + ": ";
   out << "\n";
-  print_paragraph(out, state + loss_text(summary) + after + "; " + bytes_sentence(summary),
+  print_paragraph(out, state + loss_text(summary) + after + "; " + sent_text(summary.bytes, summary.ratio_fp32),
                   {status, summary.status == sim::RunStatus::stopped ? Tone::warning : Tone::bad});
   print_paragraph(out, "log: " + summary.path + way_on(summary));
 }

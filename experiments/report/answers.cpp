@@ -6,6 +6,7 @@
 
 #include "analysis/compare/arm_names.hpp"
 #include "experiments/output/interval_output.hpp"
+#include "experiments/output/run_output.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/savings.hpp"
@@ -96,16 +97,17 @@ std::string untrained_text(const Report& report, const Verdict& verdict) {
   return "";
 }
 
-/// Says which arms of a verdict diverged: "b diverged with 2 of 2 seeds".
-std::string diverged_text(const Comparison& comparison, const Verdict& verdict) {
-  std::vector<std::string> arms;
-  for (const std::string& name : {verdict.arm, verdict.baseline}) {
-    const ArmFigures& arm = figures_of(comparison, name);
-    if (arm.diverged > 0)
-      arms.push_back(analysis::spoken_name(name_at_best(comparison, name)) + " diverged with " +
-                     std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed"));
-  }
-  return enumerated(arms);
+/// Says which arms of a verdict diverged: "b, which diverged with 2 of 2 seeds, cannot be compared with a".
+std::string diverged_text(const Comparison& comparison, const Verdict& verdict, const std::string& arm,
+                          const std::string& baseline) {
+  const ArmFigures &here = figures_of(comparison, verdict.arm), &there = figures_of(comparison, verdict.baseline);
+  const auto seeds = [](const ArmFigures& each) {
+    return std::to_string(each.diverged) + " of " + html::counted(each.runs, "seed");
+  };
+  const std::string cannot = " cannot be compared with ";
+  if (there.diverged == 0) return arm + ", which diverged with " + seeds(here) + "," + cannot + baseline;
+  if (here.diverged == 0) return arm + cannot + baseline + ", which diverged with " + seeds(there);
+  return arm + cannot + baseline + ": the former diverged with " + seeds(here) + ", the latter with " + seeds(there);
 }
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".
@@ -125,7 +127,7 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
     case Judgement::too_few_seeds:
       return "Too few seeds to judge " + arm + " against " + baseline;
     case Judgement::not_comparable_diverged:
-      return arm + " cannot be compared with " + baseline + ": " + diverged_text(comparison, verdict);
+      return diverged_text(comparison, verdict, arm, baseline);
     case Judgement::not_comparable_untrained:
       return untrained_text(report, verdict);
     case Judgement::undefined:
@@ -178,6 +180,23 @@ std::string mood_of(const Comparison& comparison, const Verdict& verdict) {
   return std::ranges::find(bad, judgement) != std::end(bad) ? " bad" : "";
 }
 
+/// Says how far an arm that has no verdict got, and what it sent.
+std::string outcome_text(const Report& report, const std::string& name) {
+  const ArmFigures& arm = figures_of(report.comparison, name);
+  const std::string best = name_at_best(report.comparison, name);
+  const std::string rate = best == name ? "" : " (lr " + shortest(arm.rates.rate) + ")";
+  const std::string spoken = analysis::spoken_name(best) + rate;
+  if (arm.diverged > 0)
+    return spoken + " diverged with " + std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed") + ".";
+  if (arm.finished == 0) return spoken + " has no run that finished.";
+  const analysis::StartAndEnd losses =
+      analysis::start_and_end(*std::ranges::find(report.arms, name, &analysis::Arm::name));
+  if (losses.rose()) return analysis::untrained_text(best + rate, losses) + ".";
+  const std::string start = std::isfinite(losses.start) ? ", which was " + number(losses.start) + " at the start" : "";
+  return spoken + " ends at a loss of " + interval_text(arm.final_loss) + start + "; " +
+         sent_text(arm.bytes.mean, arm.ratio_fp32.times.mean) + ".";
+}
+
 }  // namespace
 
 std::string enumerated(const std::vector<std::string>& words) {
@@ -197,6 +216,9 @@ std::string name_at_best(const Comparison& comparison, const std::string& arm) {
 std::string answers_html(const Report& report) {
   const Comparison& comparison = report.comparison;
   std::string html;
+  if (comparison.verdicts.empty()) {
+    for (const std::string& name : best_arms(comparison)) html += html::paragraph(outcome_text(report, name), "answer");
+  }
   for (const Verdict& verdict : comparison.verdicts) {
     html += html::paragraph(judgement_text(report, verdict) + ".", "answer" + mood_of(comparison, verdict)) +
             html::paragraph(is_comparable(verdict) ? costs_text(report, verdict) : "", "costs") +

@@ -14,7 +14,8 @@ const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, c
 /// Returns the name of the grid of an arm that is at its best rate; unlike the name of the arm, it omits the rate.
 std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Returns for every verdict the answer, the costs, and the evidence on both as a part to open.
+/// Returns for every verdict the answer, the costs, and the evidence on both as a part to open. Without verdicts,
+/// returns how far the arms at the best rates got.
 std::string answers_html(const Report& report);
 
 /// Returns the warnings of a verdict, without those on runs that did not finish, which are listed with their arm.

@@ -97,6 +97,10 @@ bool several_rates(const Comparison& comparison) {
 }
 
 std::string question_of(const Comparison& comparison) {
+  const std::vector<std::string> grids = grid_names(comparison);
+  if (comparison.verdicts.empty() && grids.size() == 1)
+    return "How far does " + grids.front() + " get" + (several_rates(comparison) ? " at its best learning rate" : "") +
+           ", and what does it send?";
   if (comparison.verdicts.empty()) return "How far does each arm get, and what does it send?";
   std::vector<std::string> arms;
   std::set<std::string> baselines;
@@ -117,6 +121,23 @@ std::string rate_text(const analysis::Rates& rates, bool several) {
   if (!several) return shortest(rates.rate);
   return shortest(rates.rate) +
          (rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one)");
+}
+
+/// Adds a row for each grid that has no best rate, because no rate is without a diverged run or none has a finished
+/// run, unless all are such: then the table shows their arms.
+void add_grids_without_best(const Comparison& comparison, Table& table) {
+  const auto has_best = [](const analysis::RateGrid& grid) { return grid.best.has_value(); };
+  if (std::ranges::none_of(comparison.grids, has_best)) return;
+  for (const analysis::RateGrid& grid : comparison.grids) {
+    if (has_best(grid)) continue;
+    const bool diverged =
+        std::ranges::any_of(grid.arms, [&](std::size_t arm) { return comparison.arms[arm].diverged > 0; });
+    std::vector<std::string> row(table.rows().front().size(), "-");
+    row[0] = grid.name;
+    row[1] = grid.rates.size() > 1 ? "none of " + std::to_string(grid.rates.size()) : shortest(grid.rates.front());
+    row[2] = diverged ? "diverged" : "not finished";
+    table.add(std::move(row));
+  }
 }
 
 /// Whether all runs of all arms at their best rates finished, as many of each arm.
@@ -154,6 +175,7 @@ Table best_table(const Comparison& comparison) {
     if (!whole) row.push_back(std::to_string(arm.finished) + " of " + html::counted(arm.runs, "run"));
     table.add(std::move(row));
   }
+  add_grids_without_best(comparison, table);
   return table;
 }
 

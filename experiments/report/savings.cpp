@@ -168,6 +168,24 @@ double reached_in_the_mean(const ArmFigures& arm, std::size_t axis, double targe
   return sum / count;
 }
 
+/// Returns " (3.1 to 3.9 over 3 seeds)", the range over the common seeds of bytes_saved_text's number for the bytes
+/// until a loss is reached; empty for one seed, or if all give the same.
+std::string seeds_range_text(const Pair& pair, std::size_t axis, double target, bool fewer) {
+  std::vector<double> ratios;
+  for (const RunCurve& there : pair.there.run_curves) {
+    const auto here = std::ranges::find(pair.here.run_curves, there.seed, &RunCurve::seed);
+    if (here == pair.here.run_curves.end()) continue;
+    const double ratio = analysis::reached_at(there.x[axis], there.losses, target) /
+                         analysis::reached_at(here->x[axis], here->losses, target);
+    if (std::isfinite(ratio) && ratio > 0) ratios.push_back(fewer ? ratio : 1 / ratio);
+  }
+  if (ratios.size() < 2) return "";
+  const auto [least, most] = std::ranges::minmax(ratios);
+  if (number(least, 3) == number(most, 3)) return "";
+  return " (" + number(least, 3) + " to " + number(most, 3) + " over " + html::counted(std::ssize(ratios), "seed") +
+         ")";
+}
+
 /// Whether the arm is slower somewhere, and most of that is the latency of more messages.
 bool is_slower_by_messages(const Pair& pair) {
   return std::ranges::any_of(speeds_of(pair), [&](const Speed& speed) {
@@ -257,6 +275,7 @@ std::string target_costs_text(const Report& report, const Pair& pair) {
       !clusters || !differ(time, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean);
   if (!given && !differ(ratio(bytes), of_run) && same_time) return "";
   std::string costs = bytes_saved_text(1, ratio(bytes));
+  if (is_visible(ratio(bytes))) costs += seeds_range_text(pair, bytes, target, ratio(bytes) > 1);
   if (is_visible(time)) {
     const std::vector<Speed> speeds = speeds_of(pair);
     Speed speed{.ratio = time};

@@ -129,10 +129,10 @@ std::string Replica::first_bad_tensor(bool with_gradients) const {
   const compress::Tensor& tensor = model->tensors()[static_cast<std::size_t>(worst - ranges.begin())];
   if (state.largest() > largest(*worst)) {
     return "weights are finite, the largest number of the model's state is " +
-           shortest(static_cast<double>(state.largest())) + " (" + state.place_of_largest() + ")";
+           number(static_cast<double>(state.largest())) + " (" + state.place_of_largest() + ")";
   }
   return std::string(with_gradients ? "weights and gradients" : "weights") + " are finite, the largest weight is " +
-         shortest(static_cast<double>(largest(*worst))) + " (tensor " + tensor.name + ")";
+         number(static_cast<double>(largest(*worst))) + " (tensor " + tensor.name + ")";
 }
 
 }  // namespace onebit::sim

@@ -19,8 +19,8 @@ TEST_CASE("tables: columns are aligned by characters, not by bytes") {
   table.add({"adam", interval_text({1.25, 0.125, 3}), "3"});
   CHECK(interval_text({1.8e13, 4.82104e13, 3}) == "1.8e+13 ± 4.8e+13");
   CHECK(interval_text({359620, 1.3e6, 3}) == "4e+05 ± 1.3e+06");
-  CHECK(interval_text({17473, 8432.4, 3}) == "17473 ± 8432");
-  CHECK(interval_text({2681.3, 823.4, 3}, 3) == "2681 ± 823");
+  CHECK(interval_text({17473, 8432.4, 3}) == "17500 ± 8400");
+  CHECK(interval_text({2681.3, 823.4, 3}, 3) == "2680 ± 820");
   CHECK(interval_text({0.63118, 0.0329, 3}) == "0.631 ± 0.033");
   CHECK(interval_text({42, 0.0999, 3}) == "42.000 ± 0.100");
   CHECK(interval_text({0.5, 0, 3}) == "0.5 ± 0");

@@ -28,6 +28,7 @@
   // shown and chosen hold names of arms: those that are drawn, and those whose box the reader has touched
   const state = {axis: null, shown: new Set(), chosen: new Set(), seeds: false, logX: false, logY: false, end: false};
   let graph = null, zoomed = false, fitted = "";  // zoomed: by the reader; fitted: the y range that was not
+  let kept = null;  // the zoom while no line is shown
 
   const isDark = () => root.dataset.theme === "dark" ||
     (root.dataset.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -98,17 +99,18 @@
   const rangeOf = (lines, [from, to] = [-Infinity, Infinity]) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
-    used.forEach((line) => line.x.forEach((x, i) => {
-      const y = line.y[i];
+    const include = (x, y, half) => {
       if (!usable(x, y) || x < from || x > to) return;
       least = Math.min(least, y);
       most = Math.max(most, y);
-      const half = line.half && line.half[i] !== null ? line.half[i] : 0;
       low = Math.min(low, usable(x, y - half) ? y - half : y);
       high = Math.max(high, y + half);
       first = Math.min(first, x);
       last = Math.max(last, x);
-    }));
+    };
+    used.forEach((line) => line.x.forEach((x, i) => include(x, line.y[i], line.half && line.half[i] || 0)));
+    [from, to].filter(Number.isFinite).forEach((x) => linesAt(x).filter(({line}) => used.includes(line))
+      .forEach(({y, half}) => include(x, y, half || 0)));
     if (!(most >= least)) return {y: null, x: null};
     const seen = ({x, y}) => y.filter((value, i) => Number.isFinite(value) && x[i] >= from && x[i] <= to);
     if (state.logY) most = Math.min(100 * most, Math.max(most, ...lines.flatMap(seen)));
@@ -191,7 +193,7 @@
   };
 
   const draw = (keepZoom = false) => {
-    const zoom = keepZoom && zoomed && graph ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : null;
+    const zoom = !keepZoom ? null : zoomed && graph ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : kept;
     const fits = zoom !== null && String(zoom.y) === fitted;
     zoomed = zoom !== null;
     const lines = data.arms.filter((arm) => state.shown.has(arm.name)).flatMap(linesOf).filter((line) => line.x.length > 0);
@@ -205,6 +207,7 @@
     const narrow = box.clientWidth < 500;
     // Room for the values, so that what is below the chart stays where it is.
     element("chart-legend").style.minHeight = `${1.3 * (1 + Math.ceil(Math.min(lines.length, 14) / (narrow ? 1 : 3)))}rem`;
+    kept = table.length ? null : zoom;
     if (!table.length) return;
     const range = zoom ? {x: zoom.x, y: fits && rangeOf(lines, zoom.x).y || zoom.y} : rangeOf(lines);
     const series = {}, grid = isDark() ? "#3a3f46" : "#dddddd";
