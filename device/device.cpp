@@ -18,7 +18,8 @@ constexpr int kMostDevices = 64;
 
 int threads_of(int asked) {
   if (asked < 0)
-    throw ConfigError("number of threads is negative", "threads " + std::to_string(asked), "0 means one per core");
+    throw ConfigError("number of threads is negative", "threads " + std::to_string(asked),
+                      "0 means OMP_NUM_THREADS, or else one per core");
   return asked == 0 ? omp_get_max_threads() : asked;
 }
 

@@ -129,7 +129,7 @@ std::vector<std::string> log_paths(std::span<const std::string> paths) {
     const bool folder = fs::is_directory(path, error);
     const std::vector<std::string> found = folder ? possible_logs_in(path) : std::vector{path};
     if (found.empty())
-      throw ConfigError("no run logs in this folder", path, "a log is a file *.h5, as 'onebit run' writes it");
+      throw ConfigError("no run logs in this folder", path, "logs are the .h5 files that 'onebit run' writes");
     for (const std::string& file : found) {
       const fs::path place = fs::weakly_canonical(file, error);
       if (seen.insert(error ? fs::path(file) : place).second) files.push_back(file);

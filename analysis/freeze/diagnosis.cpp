@@ -172,8 +172,8 @@ std::string explosion_hint(const std::string& optimizer, bool compressed, Index 
   const std::string arm = floor ? std::string(" --arm floor:optimizer.variance-floor=") + optim::kFloorToTry
                                 : " --arm eps:optimizer.eps=1e-5";
   return "the freeze alone may be harmless: try " + bound +
-         ", or a codec with more bits, with 'onebit analyze --validate --freeze-at " + std::to_string(freeze_step) +
-         arm + " --arm int8:codec=int8'";
+         ", or a codec with more bits, with 'onebit analyze --validate --seeds 5 --freeze-at " +
+         std::to_string(freeze_step) + arm + " --arm int8:codec=int8 -o DIR' and the run's options other than --freeze";
 }
 
 /// Looks for steps that explode. Coordinates with a tiny frozen variance move far when something large is divided by

@@ -26,7 +26,7 @@ std::string local_time() {
 std::string made_up_name(const std::string& stem, const std::string& suffix, const std::string& existing) {
   if (!existing.empty())
     throw ConfigError("no output named", stem + " " + existing,
-                      "name it with -o; without a name, a new output would begin");
+                      "name it with -o; without a name, the command would make a new output");
   if (device::mpi_environment().size > 1)
     throw ConfigError("no output named", stem + " with several processes",
                       "name it with -o, because each would choose its own");

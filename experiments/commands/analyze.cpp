@@ -58,7 +58,8 @@ std::vector<Option<Options>> rows() {
         out_row<Options>("--validate: folder for the logs; --fit: stem of the pictures' names"),
         overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)), resume_row<Options>(), json_row<Options>(),
         progress_row<Options>()},
-       judging_rows<Options>()});
+       judging_rows<Options>("relative difference of final losses within which arms are equivalent; --validate: "
+                             "largest relative cost that counts as safe")});
 }
 
 analysis::VarianceOptions variance_options(const Options& options) {

@@ -131,7 +131,7 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
     std::cout << "touched rows    " << bench.touched.count << " of " << bench.touched.width
               << " numbers each: " << bytes_text(bench.touched.bytes()) << " of these bytes, "
               << seconds_text(bench.touched.bytes() / bench.limits.copy_bytes_per_second)
-              << " at that rate; their update reaches " << percent_text(bench.tables_share()) << " of it\n";
+              << " at that rate; their update reaches " << percent_text(bench.tables_share()) << " of that rate\n";
   }
   std::cout << "step / floor    " << ratio_text(bench.step / bench.floor()) << "\nbig-batch step  "
             << seconds_text(bench.big_batch) << " (adam, one worker, the same examples)\nstep / big      "

@@ -116,7 +116,8 @@ class Use {
         refuse(options_.run.settings.front().first, "leave it out, because the log has its own options of a run");
     }
     if ((sweeps || !config_.goal.empty() || !std::isnan(config_.shorter)) && config_.clusters.size() != 1) {
-      throw ConfigError("a sweep or a schedule needs a single cluster", "price", "name it with --cluster NAME");
+      throw ConfigError("--sweep.bandwidth, --sweep.shorter and --goal need a single cluster", "price",
+                        "name it with --cluster NAME");
     }
     check_output(config_.goal);
     if (calibrates) check_output(options_.out);
@@ -175,7 +176,8 @@ std::vector<double> rates_of(const std::string& range) {
   const Index count = parse_integer("sweep.bandwidth", parts[2]);
   constexpr double least = 1e3;  // bytes per second; a smaller number was meant in another unit
   if (!(low >= least && high > low && high <= 1e12) || count < 2 || count > 10000)
-    throw ConfigError("option out of range", "sweep.bandwidth " + range, kRange);
+    throw ConfigError("option out of range", "sweep.bandwidth " + range,
+                      "LOW at least 8 kb/s, HIGH above LOW and at most 8 Tb/s, COUNT from 2 to 10000");
   return analysis::spaced_rates(low, high, count);
 }
 
@@ -183,7 +185,8 @@ std::vector<double> rates_of(const std::string& range) {
 void require_method(const Job& job, const std::string& mode) {
   if (analysis::is_dense_adam(job))
     throw ConfigError(mode + " compares with dense Adam", "optimizer adam",
-                      "name an optimizer or a codec that compresses, such as --optimizer onebit-adam");
+                      job.log ? "name the log of a run that compresses"
+                              : "name an optimizer or a codec that compresses, such as --optimizer onebit-adam");
 }
 
 /// Prints speed-ups at other rates and, if a folder is given, writes the file and the picture.

@@ -24,7 +24,7 @@ struct Options : CommandInput {
 
 /// Names of arms may contain commas: "adam, lr 0.01".
 Option<Options> arms_row() {
-  return {"arms", "arms to report on, e.g. adam,onebit-adam; separate them by ; if a name has a comma; not given: all",
+  return {"arms", "arms to report on, e.g. adam,onebit-adam; separated by ';' if a name has a comma; not given: all",
           [](Options& options, const std::string& text) {
             options.arms = split(text, text.find(';') == std::string::npos ? ',' : ';');
           },

@@ -16,10 +16,11 @@ struct ValidationOptions {
   std::optional<double> margin;       ///< no value: analysis::default_margin
 };
 
-/// Returns the rows that say how a freeze is judged, for a struct with a member `judging`.
+/// Returns the rows that say how a freeze is judged, for a struct with a member `judging`. margin: the meaning of
+/// --margin.
 template <class Options>
-std::vector<Option<Options>> judging_rows() {
-  return {margin_row<Options>("largest relative cost that counts as safe", ONEBIT_PLACE(judging.margin)),
+std::vector<Option<Options>> judging_rows(const std::string& margin = "largest relative cost that counts as safe") {
+  return {margin_row<Options>(margin, ONEBIT_PLACE(judging.margin)),
           field<Options>("measure", "unit of costs: loss, accuracy, or steps to --target; not given: loss",
                          ONEBIT_PLACE(judging.measure)),
           field<Options>("reference",

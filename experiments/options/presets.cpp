@@ -56,8 +56,9 @@ std::string find_preset(const std::string& name) {
     if (preset.name == name) return preset.path;
     names.push_back(preset.name);
   }
-  throw ConfigError("unknown preset", name,
-                    names.empty() ? "no presets found next to the program" : suggestion(name, names));
+  throw ConfigError(
+      "unknown preset", name,
+      names.empty() ? "no presets were found: set ONEBIT_PRESETS to their folder" : suggestion(name, names));
 }
 
 std::string find_expected(const std::string& name) {

@@ -158,7 +158,7 @@ std::vector<RunOption> data_options() {
             ONEBIT_PLACE(data.max_rows)),
       field("data.zipf", "clicks: exponent a, 0 to 3; the id of rank r occurs in proportion to (r + 1)^-a",
             ONEBIT_PLACE(data.zipf)),
-      field("data.drift", "clicks: share of the ranks that get other ids from one of seven days to the next, 0 to 1",
+      field("data.drift", "clicks: share of the ranks whose ids change from one of seven days to the next, 0 to 1",
             ONEBIT_PLACE(data.drift)),
       field("data.bag",
             "clicks: number of ids drawn for a bag; clicks-random: the largest number; 0: 1 or, for clicks-random, 10",

@@ -103,11 +103,12 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
 
 Figure stability_figure(const analysis::Comparison& comparison, std::span<const std::string> arms,
                         std::span<const analysis::VarianceView> views) {
-  Figure figure{.name = "variance",
-                .caption =
-                    "min(r, 1/r), where r is ||v||_1 of the variance that preconditions, divided by its value one lag "
-                    "earlier. One run of each arm." +
-                    ends_text(arms, views)};
+  Figure figure{
+      .name = "variance",
+      .caption =
+          "min(r, 1/r), where r is ||v||_1 of the variance that preconditions the step, divided by its value one lag "
+          "earlier. One run of each arm." +
+          ends_text(arms, views)};
   figure.plot = {.title = "Stability of the variance",
                  .x_label = "step",
                  .y_label = "stability ratio",

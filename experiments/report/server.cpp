@@ -176,7 +176,7 @@ Server::Server(const std::string& address, int port) {
       getsockname(socket_, reinterpret_cast<sockaddr*>(&place), &size) != 0) {
     const std::string reason = std::strerror(errno);
     if (socket_ >= 0) close(socket_);
-    throw IoError("cannot serve: " + reason, address + ":" + std::to_string(port), "try another --port");
+    throw IoError("cannot serve: " + reason, address + ":" + std::to_string(port), "try another --port or --address");
   }
   port_ = ntohs(place.sin_port);
 }

@@ -57,7 +57,7 @@ void require_storable(const std::string& key, const std::string& value) {
   const bool cut = !value.empty() && (blank(value.front()) || blank(value.back()));
   if (!cut && value.find_first_of("#\n\r") == std::string::npos) return;
   throw ConfigError("the sweep's files cannot hold this value", key + " '" + value + "'",
-                    "a value must not contain '#' or line ends, nor begin or end with a blank");
+                    "a value must not contain '#' or line breaks, nor begin or end with a blank");
 }
 
 SweepDefinition definition_of(const SweepOptions& options) {

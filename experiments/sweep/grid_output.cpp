@@ -153,8 +153,8 @@ std::string difference_text(const GridArm& best, const GridArm& next) {
   const double higher = is_child ? -difference.relative.mean : difference.relative.mean;
   const bool ranks_higher = best_of(next).loss.mean > best_of(best).loss.mean;
   if (!std::isfinite(higher) || higher < 0 || (higher > 0) != ranks_higher) return "";
-  return (is_child ? "; compared with it, the best arm ends at a " : ", which ends at a ") +
-         analysis::shift_text(difference);
+  const std::string shift = (higher == 0 ? "" : "a ") + analysis::shift_text(difference);
+  return (is_child ? "; compared with it, the best arm ends at " : ", which ends at ") + shift;
 }
 
 }  // namespace

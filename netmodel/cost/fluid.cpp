@@ -252,7 +252,8 @@ Estimate Fluid::cost(const Plan& plan, const Fabric& fabric) const {
     if (flow.from >= 0 && flow.to >= 0 && std::max(flow.from, flow.to) < fabric.ranks() && flow.from != flow.to)
       continue;
     throw ConfigError("a background flow does not join two different GPUs of the job",
-                      std::to_string(flow.from) + ":" + std::to_string(flow.to), "GPUs are numbered from 0");
+                      "fluid.background " + std::to_string(flow.from) + ":" + std::to_string(flow.to),
+                      "GPUs are numbered from 0");
   }
   Estimate sum = LinkLoad().cost(plan, fabric);  // for its parts, bytes and bottleneck
   if (jobs_ == 1) {

@@ -110,7 +110,7 @@ Seconds codec_time(const StepTraffic& step, const ComputeTimes& compute, const F
   if (options.codec == CodecKernels::fused) return fused_codec_bytes(step, share) / fabric.gpu().memory;
   if (step.passes.released == 0) {
     throw ConfigError("no figure is known for this codec's released code", "step.codec released",
-                      "use fused, or codec sign-l2");
+                      "use --step.codec fused, or --codec sign-l2");
   }
   return Bytes(share * step.passes.released * as_double(step.compressed)) / fabric.gpu().memory;
 }

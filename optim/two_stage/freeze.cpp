@@ -101,8 +101,10 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   throw ConfigError("the run would never reach the compression stage",
                     "freeze " + config.policy + " needs more than " + std::to_string(earliest) +
                         " steps, the run has " + std::to_string(total_steps),
-                    rule ? "use a shorter --freeze.lag, more steps, or --freeze fraction:F"
-                         : "freeze earlier, use more steps, or --freeze never");
+                    !rule ? "freeze earlier, use more steps, or --freeze never"
+                    : after_ > lag_ + 1
+                        ? "use a smaller --freeze.after or --schedule.warmup, more steps, or --freeze fraction:F"
+                        : "use a shorter --freeze.lag, more steps, or --freeze fraction:F");
 }
 
 bool FreezePolicy::freeze_now(Index updates, const Stability& stability) {

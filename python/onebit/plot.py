@@ -194,6 +194,6 @@ def freeze_cost(runs: Runs, ax: Axes | None = None) -> Axes:
         axis.errorbar(steps, means, yerr=widths, color=COLOURS[number % len(COLOURS)], capsize=3, marker="o",
                       label=label)
     axis.axhline(100 * answer["margin"], color="#333333", linestyle="--", linewidth=1, label="margin")
-    axis.set(xlabel="freeze step", ylabel="cost in % of the final loss")
+    axis.set(xlabel="freeze step", ylabel="cost in %")
     axis.legend()
     return axis

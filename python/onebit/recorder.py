@@ -42,7 +42,7 @@ class Recorder:
         self.workers, self.parameters, self.steps = workers, start.size, 0
         self.tensor_sizes = np.array(tensor_sizes, dtype="int64")
         if os.path.exists(path):
-            raise FileExistsError(f"{os.fspath(path)} exists already; remove it, or record to another path")
+            raise FileExistsError(f"{os.fspath(path)} already exists; remove it, or record to another path")
         self.file = h5py.File(path, "x")
         self.file["tensor_sizes"] = self.tensor_sizes
         self._create(start)

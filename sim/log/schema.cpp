@@ -201,7 +201,7 @@ constexpr Column table[] = {
     row("evaluations", "loss", &EvaluationRow::loss, "1", "loss on the held-out samples, or on those of eval.split"),
     row("evaluations", "accuracy", &EvaluationRow::accuracy, "1",
         "share of the evaluated samples that are classified correctly"),
-    row("evaluations", "bytes", &EvaluationRow::bytes, "byte", "bytes that one worker has sent before the evaluation"),
+    row("evaluations", "bytes", &EvaluationRow::bytes, "byte", "bytes that one worker sent before the evaluation"),
     since(3, row("evaluations", "auc", &EvaluationRow::auc, "1",
                  "area under the ROC curve on the evaluated samples; only for two classes")),
     since(3, row("evaluations", "boundary_loss", &EvaluationRow::boundary_loss, "1",

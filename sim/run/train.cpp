@@ -156,7 +156,7 @@ class Run {
   /// Says how the run can continue: what a device held is lost, but not what is on disk.
   std::string way_on() const {
     const std::vector<CheckpointFile> files = checkpoints_of(path_);
-    if (files.empty()) return "; there is no checkpoint to resume from: --checkpoint.every writes some";
+    if (files.empty()) return "; there is no checkpoint to resume from; --checkpoint.every writes checkpoints";
     return "; --resume continues from the checkpoint of step " + std::to_string(files.front().step);
   }
 

@@ -152,7 +152,7 @@ class Record(support.InOwnFolder):
         expected = (f"ValueError: step 2 has losses, unlike the steps before: {hint}",
                     f"ValueError: step 1 has losses of ranks [0] only: {hint}",
                     f"ValueError: step 2 has no loss, unlike the steps before: {hint}",
-                    "the loss of this step has been given already: give it once, before backward()", "the trace is closed")
+                    "the loss of this step has already been given: give it once, before backward()", "the trace is closed")
         for rank in range(WORKERS):
             errors = json.loads(pathlib.Path(f"errors{rank}.json").read_text())
             self.assertEqual(len(errors), len(expected))
@@ -184,7 +184,7 @@ class Record(support.InOwnFolder):
         trace.close()
         with refuse("the trace is closed"):
             trace.backward([])
-        with refuse("^trace.h5 exists already; remove it, or record to another path$"):
+        with refuse("^trace.h5 already exists; remove it, or record to another path$"):
             onebit.torch.record("trace.h5", module, 2)
 
 

@@ -213,7 +213,7 @@ TEST_CASE("text: a folder is read in order, without hidden, linked, binary and r
   CHECK(source->provenance() == std::vector<std::string>{folder.path("a.txt") + ": 30 bytes",
                                                          folder.path("b/z.txt") + ": 30 bytes",
                                                          folder.path("binary") + ": 3 bytes, skipped: binary",
-                                                         folder.path("a.txt") + ": 30 bytes, skipped: read already"});
+                                                         folder.path("a.txt") + ": 30 bytes, skipped: already read"});
 }
 
 TEST_CASE("text: what cannot be used is refused by name") {

@@ -131,7 +131,7 @@ class DdpRecording(_Recording):
         if not self.active:
             raise ValueError("the trace is closed")
         if self.own_loss is not None:
-            raise ValueError("the loss of this step has been given already: give it once, before backward()")
+            raise ValueError("the loss of this step has already been given: give it once, before backward()")
         self.own_loss = float(value)
 
     def close(self) -> None:

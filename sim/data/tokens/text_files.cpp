@@ -69,7 +69,7 @@ void TextReader::read_file(const std::string& path, const std::string& where, co
   const InputFile file(path, hint);
   std::string line = path + ": " + std::to_string(file.size()) + " bytes";
   if (!seen_.insert(fs::canonical(path).string()).second) {  // otherwise it could be in both splits
-    line += ", skipped: read already";
+    line += ", skipped: already read";
   } else if (file.binary()) {
     line += ", skipped: binary";
   } else {
