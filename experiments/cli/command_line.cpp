@@ -198,7 +198,8 @@ class Parser {
       for (const po::option& option : parsed.options) {
         const std::string& name = option.string_key;
         if (name == "config" || name == "preset" || name == "deepspeed-config")
-          throw ConfigError("a config file cannot name another file with options", path + ": " + name);
+          throw ConfigError("a config file cannot name another file with options", path + ": " + name,
+                            "remove the line, and give --" + name + " on the command line");
         if (name.starts_with("help"))
           throw ConfigError("a config file cannot ask for help", path, "remove the line, or give --help");
         const OwnOption* own = find_option(command_.own, name);

@@ -44,7 +44,7 @@ std::vector<std::string> range_of(const std::string& text, const std::vector<std
   const bool logarithmic = parts[2] != "lin";
   if (!(high > low) || count < 2 || count > static_cast<Index>(kMostPoints) || (logarithmic && low <= 0)) {
     throw ConfigError("bad range on an axis", text,
-                      logarithmic ? "0 < low < high, count at least 2" : "low < high, count at least 2");
+                      logarithmic ? "0 < low < high, count from 2 to 100,000" : "low < high, count from 2 to 100,000");
   }
   std::vector<double> values;
   for (Index i = 0; i < count; ++i) {

@@ -100,13 +100,15 @@ def _curves(ax: Axes, runs: Runs, table: Callable[[Run], pd.DataFrame], x: str, 
 
 
 def loss(data: Data, x: str = "step", ax: Axes | None = None) -> Axes:
-    """Draws the held-out loss over x: step, samples or bytes."""
+    """Draws the evaluated loss over x: step, samples or bytes."""
     axis = _axes(ax)
     labels = {"step": "step", "samples": "training samples", "bytes": "bytes sent by each worker"}
     if x not in labels:
         raise OnebitError(f"no such axis: {x}", "plot.loss", "one of " + ", ".join(labels))
-    _curves(axis, _runs(data), lambda run: run.evaluations, x, "loss")
-    axis.set(xlabel=labels[x], ylabel="held-out loss")
+    runs = _runs(data)
+    _curves(axis, runs, lambda run: run.evaluations, x, "loss")
+    on_training = any(run.config.get("eval.split") == "train" for run in runs)
+    axis.set(xlabel=labels[x], ylabel="evaluated loss" if on_training else "held-out loss")
     if x != "step":
         axis.xaxis.set_major_formatter(EngFormatter(unit="B" if x == "bytes" else ""))
     return axis

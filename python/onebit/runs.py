@@ -97,7 +97,7 @@ class Run:
 
     @functools.cached_property
     def evaluations(self) -> pd.DataFrame:
-        """One row per evaluation: the settings as in the frames of several runs, step, held-out loss, accuracy, bytes
+        """One row per evaluation: the settings as in the frames of several runs, step, evaluated loss, accuracy, bytes
         sent so far. The evaluations of a run that diverged end before it did."""
         return Runs([self]).evaluations
 
@@ -157,8 +157,9 @@ class Run:
                  f"seed {self.header['seed']}"]
         if len(self._evaluations["loss"]):
             accuracy = self.last("accuracy")
+            split = "evaluated" if of("eval.split") == "train" else "held-out"
             before = "" if self.status not in ("diverged", "failed") else f"before it {self.status}: "
-            lines.append(f"  {before}held-out loss {self.last('loss'):.5g}"
+            lines.append(f"  {before}{split} loss {self.last('loss'):.5g}"
                          + (f", accuracy {accuracy:.2%}" if np.isfinite(accuracy) else "")
                          + f", {_count_text(self.last('bytes'))} sent by each worker")
         return "\n".join(lines)
