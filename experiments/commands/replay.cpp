@@ -54,7 +54,9 @@ void check_options(const Options& options, const sim::GradientTrace& trace) {
       if (!options.log.empty()) continue;
       throw ConfigError("the replay writes no log", name + " " + value, "give --log FILE.h5 too");
     }
-    throw ConfigError("option has no meaning in a replay", name + " " + value,
+    if (name != "workers" && name != "steps")
+      throw ConfigError("option has no meaning in a replay", name + " " + value, "leave it out");
+    throw ConfigError("the trace determines this option", name + " " + value,
                       "the trace has " + std::to_string(trace.workers()) + " workers and " +
                           std::to_string(trace.steps()) + " steps; --workers 1 takes the mean of their gradients");
   }
