@@ -192,9 +192,10 @@ std::string outcome_text(const Report& report, const std::string& name) {
   const analysis::StartAndEnd losses =
       analysis::start_and_end(*std::ranges::find(report.arms, name, &analysis::Arm::name));
   if (losses.rose()) return analysis::untrained_text(best + rate, losses) + ".";
+  const std::string sent = sent_text(arm.bytes.mean, arm.ratio_fp32.times.mean) + ".";
+  if (!std::isfinite(arm.final_loss.mean)) return spoken + ": " + sent;
   const std::string start = std::isfinite(losses.start) ? ", which was " + number(losses.start) + " at the start" : "";
-  return spoken + " ends at a loss of " + interval_text(arm.final_loss) + start + "; " +
-         sent_text(arm.bytes.mean, arm.ratio_fp32.times.mean) + ".";
+  return spoken + " ends at a loss of " + interval_text(arm.final_loss) + start + "; " + sent;
 }
 
 }  // namespace

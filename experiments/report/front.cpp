@@ -14,6 +14,7 @@
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/html.hpp"
+#include "optim/read_options.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -47,6 +48,12 @@ std::string option_values(const Report& report, const std::string& option) {
                    [&](const analysis::Run& run) { return analysis::option_of(run.header, option).value_or(""); });
 }
 
+/// Returns a run's freeze policy; empty if its optimizer has none.
+std::string freeze_of(const analysis::Run& run) {
+  const bool freezes = optim::takes_option(analysis::option_of(run.header, "optimizer").value_or(""), "freeze");
+  return freezes ? analysis::option_of(run.header, "freeze").value_or("") : "";
+}
+
 std::vector<std::string> grid_names(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const analysis::RateGrid& grid : comparison.grids) names.push_back(analysis::spoken_name(grid.name));
@@ -78,7 +85,7 @@ std::string facts_of(const Report& report) {
                 }),
       " steps");
   add("schedule ", option_values(report, "schedule"), "");
-  if (!report.variance_arms.empty()) add("freeze ", option_values(report, "freeze"), "");
+  add("freeze ", values_of(report, freeze_of), "");
   add("",
       html::counted(static_cast<Index>(report.arms.size()), "arm") + ", " +
           html::counted(static_cast<Index>(runs), "run"),
@@ -96,12 +103,18 @@ bool several_rates(const Comparison& comparison) {
   return std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.rates.tried.size() > 1; });
 }
 
+/// Whether an arm has a final loss; replays have none.
+bool has_losses(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return std::isfinite(arm.final_loss.mean); });
+}
+
 std::string question_of(const Comparison& comparison) {
-  const std::vector<std::string> grids = grid_names(comparison);
-  if (comparison.verdicts.empty() && grids.size() == 1)
-    return "How far does " + grids.front() + " get" + (several_rates(comparison) ? " at its best learning rate" : "") +
-           ", and what does it send?";
-  if (comparison.verdicts.empty()) return "How far does each arm get, and what does it send?";
+  if (comparison.verdicts.empty()) {
+    const std::string who = comparison.grids.size() == 1 ? analysis::spoken_name(comparison.grids[0].name) : "each arm";
+    const std::string rate = several_rates(comparison) ? " at its best learning rate" : "";
+    return has_losses(comparison) ? "How far does " + who + " get" + rate + ", and what does it send?"
+                                  : "What does " + who + " send?";
+  }
   std::vector<std::string> arms;
   std::set<std::string> baselines;
   for (const Verdict& verdict : comparison.verdicts) {
@@ -234,9 +247,10 @@ std::string seeds_of(const Comparison& comparison) {
   return counts.size() == 1 && *counts.begin() > 1 ? html::counted(*counts.begin(), "seed") : "the seeds";
 }
 
-/// Says what the columns of the first table are.
+/// Says what the final losses in the first table are; empty without them.
 std::string legend_of(const Report& report) {
   const Comparison& comparison = report.comparison;
+  if (!has_losses(comparison)) return "";
   const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
   const std::string evaluated = evaluated_text(report);
   return "Final loss: " + evaluated + "after the last step" +

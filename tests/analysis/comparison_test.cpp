@@ -109,6 +109,9 @@ TEST_CASE("comparison: a target for all arms, its own or the lowest that all run
   CHECK(given.arms[0].to_target.reached == 2);
   CHECK(given.arms[1].to_target.reached == 0);
   CHECK(std::isnan(given.arms[1].to_target.steps.mean));
+  const Arm risen = make_arm("c", {20, 30}, {{"optimizer", "z"}});  // all runs start at 10
+  CHECK(compare(std::vector{arms[0], arms[1], risen}, {}).target == 4);
+  CHECK(compare(std::vector{risen}, {}).target == 10);
 }
 
 TEST_CASE("comparison: clusters are priced, and computing added") {

@@ -165,6 +165,30 @@ TEST_CASE("report: every control of the chart works", "[once]") {
   check_report("clicks", "chromium");
 }
 
+TEST_CASE("report: an arm that diverged has a row next to those with a best rate", "[once]") {
+  const Folder folder;
+  const Arguments arms = tiny_run("compare", {"-o", "arms", "--seeds", "2", "--steps", "20", "--arm",
+                                              "adam:optimizer=adam", "--arm", "mad:optimizer=sgd,optimizer.lr=1e30"});
+  REQUIRE(run_onebit(folder, arms).status == 0);
+  REQUIRE(report(folder).status == 0);
+  const std::string page = read_file(folder / "report.html");
+  CHECK_THAT(page, Contains("mad, which diverged with 2 of 2 seeds, cannot be compared with adam.") &&
+                       Contains(">1e+30</td><td data-label=\"final loss\">diverged</td>"));
+}
+
+TEST_CASE("report: the page of one run says how far it got, and its controls work", "[once]") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, tiny_run("run", {"--steps", "40", "--optimizer", "adam", "-o", "a.h5"})).status == 0);
+  REQUIRE(run_onebit(folder, {"report", "a.h5", "-o", "report.html"}).status == 0);
+  const std::string page = read_file(folder / "report.html");
+  CHECK_THAT(page, Contains("How far does adam get, and what does it send?") && Contains("adam ends at a loss of ") &&
+                       Contains(" at the start; each worker sent ") && Contains(", as much as dense fp32.</p>"));
+  const Outcome checked = check_page(folder, {"clicks", "report.html"});
+  ONEBIT_SKIP_UNLESS(checked.status != 77, "chromium", "python3 has nothing for it, or a program is missing");
+  CAPTURE(checked.out, checked.err);
+  CHECK(checked.status == 0);
+}
+
 TEST_CASE("report: single seeds cannot be asked for where each arm has one run", "[once]") {
   const Folder folder;
   run_arms(folder);

@@ -200,7 +200,8 @@
     const table = tableOf(lines), box = element("chart-box");
     if (graph) graph.destroy();
     graph = null;
-    box.textContent = table.length ? "" : data.arms.length ? "nothing to draw: choose an arm below" : "";
+    box.textContent = table.length ? "" : data.arms.length === 0 ? ""
+      : `nothing to draw: ${data.arms.some((arm) => arm.mean.length) ? "choose an arm below" : "there are no evaluations"}`;
     element("chart-legend").textContent = "";
     root.dataset.drawn = String(table.length ? lines.length : 0);
     drawn = lines.map(drawnOf);
