@@ -48,6 +48,18 @@ double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& gr
   return common_target(counted);
 }
 
+/// Returns the smallest number of evaluations of a finished run; 0 if none finished.
+Index fewest_evaluations(std::span<const Arm> arms) {
+  Index fewest = 0;
+  for (const Arm& arm : arms) {
+    for (const Run& run : arm.runs) {
+      const Index count = std::ssize(run.evaluations);
+      if (outcome_of(run) == Outcome::finished && (fewest == 0 || count < fewest)) fewest = count;
+    }
+  }
+  return fewest;
+}
+
 /// An arm and its reference.
 struct Pair {
   std::size_t reference, arm;
@@ -141,6 +153,7 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   comparison.baseline = arms[references.baseline].name;
   if (std::string labels = meanings_of_labels(arms); !labels.empty()) comparison.notes.push_back(std::move(labels));
   comparison.notes.insert(comparison.notes.end(), references.notes.begin(), references.notes.end());
+  comparison.evaluations = fewest_evaluations(arms);
   comparison.target_is_given = !std::isnan(request.target);
   comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
   const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());

@@ -29,6 +29,7 @@ struct Comparison {
   /// may learn nothing, need not have reached it.
   double target = std::numeric_limits<double>::quiet_NaN();
   bool target_is_given = false;  ///< whether the target was requested
+  Index evaluations = 0;         ///< fewest evaluations of a finished run
   std::vector<ArmFigures> arms;  ///< figures of the arms, in the given order
   /// The compute times used; none if the rules give a workload or both passes.
   std::vector<ComputingGroup> computing;

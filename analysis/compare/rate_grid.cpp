@@ -56,13 +56,6 @@ void warn_of_edge(const RateGrid& grid, std::vector<std::string>& warnings) {
                      which + " that was tried; a better one may be beyond it");
 }
 
-void warn_of_gaps(const RateGrid& grid, std::vector<std::string>& warnings) {
-  if (!grid.is_coarse()) return;
-  warnings.push_back("the learning rates next to the best one of " + grid.name + ", " +
-                     shortest(grid.rates[*grid.best]) + ", differ from it by a factor of up to " +
-                     shortest(std::round(10 * grid.gap_at_best()) / 10) + "; rates between them may be better");
-}
-
 }  // namespace
 
 bool RateGrid::best_at_edge() const {
@@ -101,6 +94,12 @@ std::vector<RateGrid> rate_grids(std::span<const Arm> arms) {
   return grids;
 }
 
+std::string gap_text(const RateGrid& grid) {
+  return "the learning rates next to the best one of " + grid.name + ", " + shortest(grid.rates[*grid.best]) +
+         ", differ from it by a factor of up to " + shortest(std::round(10 * grid.gap_at_best()) / 10) +
+         "; rates between them may be better";
+}
+
 std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& other) {
   std::vector<std::string> warnings;
   if (baseline.rates.size() != other.rates.size()) {
@@ -113,8 +112,9 @@ std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& o
   }
   warn_of_edge(baseline, warnings);
   warn_of_edge(other, warnings);
-  warn_of_gaps(baseline, warnings);
-  warn_of_gaps(other, warnings);
+  for (const RateGrid* grid : {&baseline, &other}) {
+    if (grid->is_coarse()) warnings.push_back(gap_text(*grid));
+  }
   return warnings;
 }
 

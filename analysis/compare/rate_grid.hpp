@@ -29,6 +29,9 @@ struct RateGrid {
 /// Groups arms into grids, in the order of their first arms; every arm is in exactly one grid.
 std::vector<RateGrid> rate_grids(std::span<const Arm> arms);
 
+/// Returns the warning on a grid that is_coarse.
+std::string gap_text(const RateGrid& grid);
+
 /// Returns warnings about comparing two grids by their best rates: one has more rates than the other, a best rate is at
 /// the edge, or the rates next to a best one are far away (is_coarse). All of these favour the grid that was searched
 /// more thoroughly.

@@ -110,6 +110,17 @@ std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std
   return root;
 }
 
+/// Returns the note on optimizers whose parents were not run.
+std::string missing_parents(const std::vector<std::string>& optimizers, const std::vector<std::string>& parents,
+                            const std::string& baseline) {
+  const bool one = optimizers.size() == 1, one_parent = parents.size() == 1;
+  const std::string all = enumerated(parents);
+  return enumerated(optimizers) + (one ? " is" : " are") + " compared with " + baseline + ", because " +
+         (one ? "its" : "their") + (one_parent ? " parent " : " parents ") + all + (one_parent ? " was" : " were") +
+         " not run; the " + (one ? "difference includes that" : "differences include those") + " between " +
+         (one_parent ? all : "a parent") + " and " + baseline;
+}
+
 }  // namespace
 
 std::size_t best_arm(const RateGrid& grid) {
@@ -126,17 +137,16 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
   References references;
   for (const Arm& arm : arms) references.of.push_back(parent_arm(arms, grids, arm));
   references.baseline = best_arm(grid_with(grids, root_of(arms, references.of)));
+  std::vector<std::string> orphans, parents;
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (references.of[i] || i == references.baseline) continue;
     references.of[i] = references.baseline;
     const std::string optimizer = optimizer_of(arms[i]), parent(optim::parent_of(optimizer));
-    const std::string note = optimizer + " is compared with " + arms[references.baseline].name +
-                             ", because its parent " + parent + " was not run; the difference includes that between " +
-                             parent + " and " + arms[references.baseline].name;
-    if (!parent.empty() && std::ranges::find(references.notes, note) == references.notes.end()) {
-      references.notes.push_back(note);
-    }
+    if (parent.empty() || std::ranges::find(orphans, optimizer) != orphans.end()) continue;
+    orphans.push_back(optimizer);
+    if (std::ranges::find(parents, parent) == parents.end()) parents.push_back(parent);
   }
+  if (!orphans.empty()) references.notes.push_back(missing_parents(orphans, parents, arms[references.baseline].name));
   return references;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "analysis/compare/arm_names.hpp"
+#include "analysis/compare/late_losses.hpp"
 #include "device/base/text.hpp"
 
 namespace onebit::analysis {
@@ -59,7 +60,7 @@ std::vector<std::uint32_t> seeds_with(const Arm& arm, Outcome outcome) {
 
 /// Fills seeds and the differences.
 void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
-  std::vector<double> losses, others, accuracies;
+  std::vector<double> losses, others, accuracies, aucs;
   for (const Run& run : baseline.runs) {
     const Run* other = finished_run(arm, run.summary.seed);
     if (outcome_of(run) != Outcome::finished || other == nullptr) continue;
@@ -67,9 +68,11 @@ void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
     losses.push_back(run.summary.final_loss);
     others.push_back(other->summary.final_loss);
     accuracies.push_back(other->summary.accuracy - run.summary.accuracy);
+    aucs.push_back(other->summary.auc - run.summary.auc);
   }
   verdict.difference = paired_difference(losses, others, verdict.criterion.level_of_each());
   verdict.accuracy = mean_interval(accuracies, verdict.criterion.level_of_each());
+  verdict.auc = mean_interval(aucs, verdict.criterion.level_of_each());
 }
 
 std::string evidence(const Verdict& verdict) {
@@ -181,43 +184,6 @@ Index samples_seen(const Arm& arm) {
   return run == arm.runs.end() || run->evaluations.empty() ? -1 : run->evaluations.back().samples;
 }
 
-/// Returns by which share of its last value a run's evaluated loss fell over the last tenth of the steps; NaN if
-/// there are too few evaluations to tell.
-double late_fall(const Run& run) {
-  constexpr std::size_t fewest = 5;
-  const std::vector<sim::EvaluationRow>& rows = run.evaluations;
-  if (rows.size() < fewest || !(rows.back().loss > 0)) return std::numeric_limits<double>::quiet_NaN();
-  const double from = 0.9 * static_cast<double>(rows.back().step);
-  const auto after =
-      std::ranges::find_if(rows, [&](const sim::EvaluationRow& row) { return static_cast<double>(row.step) >= from; });
-  const sim::EvaluationRow& before = after == rows.begin() ? *after : *(after - 1);
-  const auto length = static_cast<double>(after->step - before.step);
-  const double share = length > 0 ? (from - static_cast<double>(before.step)) / length : 1;
-  return (before.loss + share * (after->loss - before.loss)) / rows.back().loss - 1;
-}
-
-/// Returns the falls of an arm's finished runs; empty if one of them is unknown.
-std::vector<double> late_falls(const Arm& arm) {
-  std::vector<double> falls;
-  for (const Run& run : arm.runs) {
-    if (outcome_of(run) == Outcome::finished) falls.push_back(late_fall(run));
-  }
-  if (std::ranges::any_of(falls, [](double fall) { return std::isnan(fall); })) falls.clear();
-  return falls;
-}
-
-/// Warns if the arm with the higher loss was still improving when the runs ended, each of its runs clearly faster than
-/// any run of the other arm.
-void warn_of_late_falls(const Arm& behind, const Arm& ahead, double margin, std::vector<std::string>& warnings) {
-  const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
-  if (falls.empty() || others.empty()) return;
-  const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
-  if (!(least > most + 2 * margin)) return;
-  warnings.push_back("the loss of " + behind.name + " was still falling when its runs ended, by " + percent(least) +
-                     " or more over the last tenth of the steps, and that of " + ahead.name + " by " + percent(most) +
-                     " or less: a longer run may change the order");
-}
-
 std::vector<std::string> warnings_of(const Arm& baseline, const Arm& arm) {
   std::vector<std::string> warnings;
   for (const Arm* each : {&baseline, &arm}) {
@@ -283,11 +249,13 @@ std::string need_text(const Verdict& verdict) {
 }
 
 std::string accuracy_text(const Verdict& verdict) {
-  const double points = 100 * verdict.accuracy.mean, half = 100 * verdict.accuracy.half_width;
-  if (!(half > 0 && std::abs(points) > half)) return "";
-  return "accuracy is " + number(std::abs(points), 3) + " points " + (points < 0 ? "lower (" : "higher (") +
-         level_text(verdict.criterion.level_of_each()) + " interval " + number(points - half, 3) + " to " +
-         number(points + half, 3) + ", not counted among the comparisons)";
+  const bool clicks = std::isfinite(verdict.auc.half_width);
+  const Interval& interval = clicks ? verdict.auc : verdict.accuracy;
+  const double scale = clicks ? 1 : 100, mean = scale * interval.mean, half = scale * interval.half_width;
+  if (!(half > 0 && std::abs(mean) > half)) return "";
+  return (clicks ? "AUC is " : "accuracy is ") + number(std::abs(mean), 3) + (clicks ? "" : " points") +
+         (mean < 0 ? " lower (" : " higher (") + level_text(verdict.criterion.level_of_each()) + " interval " +
+         number(mean - half, 3) + " to " + number(mean + half, 3) + ", not counted among the comparisons)";
 }
 
 std::string seeds_needed_text(Index seeds) {
@@ -358,11 +326,8 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
   }
   verdict.sentence = main_clause(baseline, arm, verdict) + rates_clause(baseline, arm, verdict);
   verdict.warnings = warnings_of(baseline, arm);
-  const double shift = verdict.difference.relative.mean;
-  const bool trained = !start_and_end(baseline).rose() && !start_and_end(arm).rose();
-  if (trained && !diverged && shift != 0) {
-    warn_of_late_falls(shift > 0 ? arm : baseline, shift > 0 ? baseline : arm, criterion.margin, verdict.warnings);
-  }
+  if (!diverged && !start_and_end(baseline).rose() && !start_and_end(arm).rose())
+    add_late_warnings(baseline, arm, verdict);
   return verdict;
 }
 

@@ -68,9 +68,10 @@ struct Verdict {
   Criterion criterion;
   std::vector<std::uint32_t> seeds;  ///< seeds that finished in both arms, ascending
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
-  /// Difference of accuracies over these seeds, in shares (0.01: one point); its interval has level_of_each, but is not
-  /// one of the comparisons. NaN if runs have no accuracy.
+  /// Difference of accuracies over these seeds, in shares (0.01: one point), and that of AUCs; their intervals have
+  /// level_of_each, but are not among the comparisons. NaN if runs have no accuracy or no AUC.
   Interval accuracy = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
+  Interval auc = accuracy;
   bool equivalent = false;  ///< whether within_margin holds and the arms can be judged
   /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
   /// seeds to detect the margin. Otherwise 0.
@@ -82,7 +83,9 @@ struct Verdict {
   Index seeds_for_equivalence = 0;
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."
-  /// Runs left out, arms of different lengths, losses that were still falling, seeds without a partner.
+  /// Whether the final losses differ, but not the means over the last fifth of the steps: see add_late_warnings.
+  bool hinges_on_last = false;
+  /// Runs left out, arms of different lengths, seeds without a partner, and those of add_late_warnings.
   std::vector<std::string> warnings;
 };
 

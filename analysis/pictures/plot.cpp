@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <sstream>
 
 #include "analysis/pictures/gnuplot.hpp"
@@ -63,28 +64,17 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-void write_data(const Plot& plot, std::ostringstream& script) {
-  for (std::size_t c = 0; c < plot.curves.size(); ++c) {
-    const Curve& curve = plot.curves[c];
-    script << "$curve" << c << " << EOD\n";
-    for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      if (std::isfinite(curve.y[i])) script << curve.x[i] << " " << curve.y[i];
-      if (has_band(curve, i)) {
-        script << " " << curve.y[i] - curve.half_widths[i] << " " << curve.y[i] + curve.half_widths[i];
-      }
-      script << "\n";
-    }
-    script << "EOD\n";
-  }
-}
+struct Range {
+  double low = -std::numeric_limits<double>::infinity(), high = -low;
+};
 
-/// Writes the visible range of y. If there are bands, the curves alone set it: over few seeds a band can be many times
-/// as wide. If some curves set no range (Curve::sets_range), the others set it.
-void write_range(const Plot& plot, std::ostringstream& script) {
+/// Returns the visible range of y, or none if gnuplot chooses it. If there are bands, the curves alone set it: over few
+/// seeds a band can be many times as wide. If some curves set no range (Curve::sets_range), the others set it.
+std::optional<Range> range_of(const Plot& plot) {
   const auto sets = [](const Curve& curve) { return curve.sets_range && has_points(curve); };
   const bool some = std::ranges::any_of(plot.curves, sets), all = std::ranges::all_of(plot.curves, sets);
   const bool bands = std::ranges::any_of(plot.curves, [](const Curve& curve) { return has_band(curve); });
-  if (!bands && (all || !some)) return;
+  if (!bands && (all || !some)) return std::nullopt;
   double least = std::numeric_limits<double>::infinity(), most = -least;
   for (const Curve& curve : plot.curves) {
     if (some && !curve.sets_range) continue;
@@ -95,8 +85,27 @@ void write_range(const Plot& plot, std::ostringstream& script) {
     }
   }
   const double margin = most > least ? 0.1 * (most - least) : 1;
-  const double low = plot.log_y ? least / 1.2 : least - margin, high = plot.log_y ? most * 1.2 : most + margin;
-  script << "set yrange [" << low << ":" << high << "]\n";
+  if (plot.log_y) return Range{least / 1.2, most * 1.2};
+  return Range{least - margin, most + margin};
+}
+
+/// Writes the points, with bands cut at the visible range: gnuplot draws a polygon that leaves the frame at wrong
+/// places.
+void write_data(const Plot& plot, std::ostringstream& script) {
+  const Range range = range_of(plot).value_or(Range{});
+  for (std::size_t c = 0; c < plot.curves.size(); ++c) {
+    const Curve& curve = plot.curves[c];
+    script << "$curve" << c << " << EOD\n";
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      if (std::isfinite(curve.y[i])) script << curve.x[i] << " " << curve.y[i];
+      if (has_band(curve, i)) {
+        script << " " << std::max(range.low, curve.y[i] - curve.half_widths[i]) << " "
+               << std::min(range.high, curve.y[i] + curve.half_widths[i]);
+      }
+      script << "\n";
+    }
+    script << "EOD\n";
+  }
 }
 
 /// gnuplot would extend a logarithmic axis to powers of ten, and label only these. Instead, the axis ends with the
@@ -134,13 +143,19 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
          << " noenhanced\nset border 3\nset tics nomirror out\n";
   if (plot.log_x) write_log_x(plot, script);
   if (plot.log_y) script << "set logscale y\n";
-  write_range(plot, script);
+  if (const std::optional<Range> range = range_of(plot))
+    script << "set yrange [" << range->low << ":" << range->high << "]\n";
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
     const double x = plot.curves[c].mark_x;
     if (x <= 0) continue;
     script << "set arrow from " << x << ", graph 0 to " << x << ", graph 1 nohead dt 2 lc rgb '" << colour_of(plot, c)
            << "'\n";
   }
+}
+
+/// Whether a curve has one point only, and so no line.
+bool is_single(const Curve& curve) {
+  return std::ranges::count_if(curve.y, [](double y) { return std::isfinite(y); }) == 1;
 }
 
 /// A curve without points keeps its colour and its freeze mark, but has no line.
@@ -159,7 +174,9 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
       script << " with points pt 7 lc rgb '" << (c == 0 ? kColours[6] : colour_of(plot, c - 1)) << "' notitle";
     } else {
       const std::size_t cycle = cycle_of(plot, c);
-      script << (plot.curves[c].marks ? " with linespoints pt " + std::to_string(kMarks[cycle % 4]) : " with lines")
+      script << (plot.curves[c].marks || is_single(plot.curves[c])
+                     ? " with linespoints pt " + std::to_string(kMarks[cycle % 4])
+                     : " with lines")
              << " lw 2 dt " << (cycle + 1) << " lc rgb '" << colour_of(plot, c) << "' title "
              << quoted(plot.curves[c].label);
     }
@@ -232,7 +249,7 @@ std::string script_of(const HeatMap& map) {
     script << "\n";
   }
   script << "EOD\nset title " << quoted(map.title) << " noenhanced\nset xlabel " << quoted(map.x_label)
-         << " noenhanced\nset cblabel " << quoted(map.value_label) << " noenhanced\n"
+         << " noenhanced\nset cblabel " << quoted(map.value_label) << " noenhanced\nset format cb '%g'\n"
          << "set palette defined (0 '#00224e', 1 '#7d7c78', 2 '#fee838')\nset yrange [*:*] reverse\nset tics nomirror "
             "out\n"
          << "set datafile missing 'NaN'\nunset key\n";

@@ -121,6 +121,11 @@ std::string join(std::span<const std::string> items, std::string_view separator)
   return text;
 }
 
+std::string enumerated(std::span<const std::string> items) {
+  if (items.size() < 2) return join(items, "");
+  return join(items.first(items.size() - 1), ", ").append(" and ").append(items.back());
+}
+
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return {1, byte(0), true};

@@ -42,6 +42,9 @@ bool has_word(std::string_view words, std::string_view word);
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
 
+/// Items as "a, b and c".
+std::string enumerated(std::span<const std::string> items);
+
 /// The first character of a text. A byte that begins no valid UTF-8 character counts as an invalid character.
 struct Character {
   std::size_t length = 1;  ///< in bytes

@@ -69,6 +69,7 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
                                   {"seeds_for_equivalence", needed_json(verdict.seeds_for_equivalence)},
                                   {"p", verdict.difference.p},
                                   {"accuracy_difference", interval_json(verdict.accuracy)},
+                                  {"auc_difference", interval_json(verdict.auc)},
                                   {"sentence", verdict.sentence},
                                   {"warnings", Json::texts(verdict.warnings)}}));
   }
@@ -154,12 +155,21 @@ std::string baselines_of(const std::vector<ArmFigures>& arms) {
   return fp16 + "vs fp32: bytes of " + arms.front().ratio_fp32.baseline + sent;
 }
 
+std::string few_evaluations_text(const analysis::Comparison& comparison) {
+  constexpr Index enough = 5;
+  const Index count = comparison.evaluations;
+  if (count == 0 || count >= enough) return "";
+  return "Runs have only " + std::to_string(count) + (count == 1 ? " evaluation" : " evaluations") +
+         ", so curves and costs of reaching a loss are rough (--eval.every evaluates more often).";
+}
+
 std::string target_text(const analysis::Comparison& comparison) {
+  const std::string few = few_evaluations_text(comparison), more = few.empty() ? "" : " " + few;
   const std::string loss = "The loss of " + number(comparison.target, 5) + " is ";
-  if (comparison.target_is_given) return loss + "that of --target.";
+  if (comparison.target_is_given) return loss + "that of --target." + more;
   const bool rose = std::ranges::any_of(comparison.arms, &ArmFigures::above_start);
   return loss + "the lowest loss that all finished runs at the best learning rates reached" +
-         (rose ? "; arms that ended above their starting loss do not count." : ".");
+         (rose ? "; arms that ended above their starting loss do not count." : ".") + more;
 }
 
 Table targets_table(const analysis::Comparison& comparison) {

@@ -23,7 +23,10 @@ Table arms_table(const std::vector<analysis::ArmFigures>& arms);
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
 /// Prints one line for every run that did not finish.
 void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);
-/// Says where the loss to reach comes from.
+/// Warns that runs were rarely evaluated; empty from five evaluations on.
+std::string few_evaluations_text(const analysis::Comparison& comparison);
+
+/// Says where the loss to reach comes from, with that warning.
 std::string target_text(const analysis::Comparison& comparison);
 /// Returns each arm's cost of reaching the target; the comparison has a target.
 Table targets_table(const analysis::Comparison& comparison);

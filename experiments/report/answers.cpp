@@ -64,7 +64,8 @@ std::string extent_text(const Verdict& verdict) {
 std::string possible_text(const Verdict& verdict) {
   const analysis::Interval& relative = verdict.difference.relative;
   const double low = relative.mean - relative.half_width, high = relative.mean + relative.half_width;
-  if (!(low > -1 && high < kTenfold)) return "";
+  if (!(high > 0 && high < kTenfold)) return "";
+  if (low <= -1) return ": it may be anything up to " + number(100 * high, 3) + "% higher";
   return ": it may be anything from " + number(100 * std::abs(low), 3) + "% lower to " + number(100 * high, 3) +
          "% higher";
 }
@@ -74,13 +75,8 @@ std::string possible_text(const Verdict& verdict) {
 std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
   if (verdict.judgement != Judgement::better && verdict.judgement != Judgement::worse) return "";
   const std::string& higher = verdict.judgement == Judgement::worse ? verdict.arm : verdict.baseline;
-  const std::size_t index = grid_of(comparison, higher);
-  if (index == comparison.grids.size()) return "";
-  analysis::RateGrid grid = comparison.grids[index];  // with all rates that were tried, also after --best
-  const analysis::Rates& rates = figures_of(comparison, higher).rates;
-  const auto best = std::ranges::find(rates.tried, rates.rate);
-  grid.rates = rates.tried;
-  grid.best = best == rates.tried.end() ? std::nullopt : std::optional<std::size_t>(best - rates.tried.begin());
+  if (grid_of(comparison, higher) == comparison.grids.size()) return "";
+  const analysis::RateGrid grid = whole_grid(comparison, higher);
   const std::string at = ", at the rates that were tried (";
   if (grid.best_at_edge())
     return at + "the best of " + grid.name + " is the " + (*grid.best == 0 ? "smallest)" : "largest)");
@@ -172,7 +168,7 @@ std::string evidence_html(const Report& report, const Verdict& verdict) {
 
 std::string mood_of(const Comparison& comparison, const Verdict& verdict) {
   const Judgement judgement = verdict.judgement;
-  if (!edge_text(comparison, verdict).empty()) return "";
+  if (verdict.hinges_on_last || !edge_text(comparison, verdict).empty()) return "";
   if (may_be_within_margin(verdict) && (judgement == Judgement::better || judgement == Judgement::worse)) return "";
   if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
   constexpr Judgement bad[] = {Judgement::worse, Judgement::not_comparable_diverged,
@@ -200,11 +196,6 @@ std::string outcome_text(const Report& report, const std::string& name) {
 
 }  // namespace
 
-std::string enumerated(const std::vector<std::string>& words) {
-  if (words.size() < 2) return join(words, "");
-  return join({words.begin(), words.end() - 1}, ", ").append(" and ").append(words.back());
-}
-
 const ArmFigures& figures_of(const Comparison& comparison, const std::string& name) {
   return *std::ranges::find(comparison.arms, name, &ArmFigures::name);
 }
@@ -212,6 +203,15 @@ const ArmFigures& figures_of(const Comparison& comparison, const std::string& na
 std::string name_at_best(const Comparison& comparison, const std::string& arm) {
   const std::size_t index = grid_of(comparison, arm);
   return index == comparison.grids.size() ? arm : comparison.grids[index].name;
+}
+
+analysis::RateGrid whole_grid(const Comparison& comparison, const std::string& arm) {
+  analysis::RateGrid grid = comparison.grids[grid_of(comparison, arm)];
+  const analysis::Rates& rates = figures_of(comparison, arm).rates;
+  const auto best = std::ranges::find(rates.tried, rates.rate);
+  grid.rates = rates.tried;
+  grid.best = best == rates.tried.end() ? std::nullopt : std::optional<std::size_t>(best - rates.tried.begin());
+  return grid;
 }
 
 std::string answers_html(const Report& report) {

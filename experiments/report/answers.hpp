@@ -5,14 +5,15 @@
 
 namespace onebit::experiments {
 
-/// Returns "a, b and c".
-std::string enumerated(const std::vector<std::string>& words);
-
 /// Returns the figures of the arm with this name, which is one of the comparison's.
 const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, const std::string& name);
 
 /// Returns the name of the grid of an arm that is at its best rate; unlike the name of the arm, it omits the rate.
 std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
+
+/// Returns the grid of an arm at its best rate, with all rates that were tried, even those that --best left out; its
+/// `arms` are only those that are left.
+analysis::RateGrid whole_grid(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Returns for every verdict the answer, the costs, and the evidence on both as a part to open. Without verdicts,
 /// returns how far the arms at the best rates got.

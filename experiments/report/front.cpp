@@ -124,14 +124,14 @@ std::string question_of(const Comparison& comparison) {
   const std::string rates = several_rates(comparison) ? ", each at its best learning rate" : "";
   const bool one = arms.size() == 1;
   return (one ? "Does " : "Do ") + enumerated(arms) + " reach the same final loss as " +
-         enumerated({baselines.begin(), baselines.end()}) + rates + ", and what " + (one ? "does it" : "do they") +
-         " save?";
+         enumerated(std::vector(baselines.begin(), baselines.end())) + rates + ", and what " +
+         (one ? "does it" : "do they") + " save?";
 }
 
-/// Returns "0.01 (best of 5)", or only the rate if no arm has several.
-std::string rate_text(const analysis::Rates& rates, bool several) {
+/// Returns "0.01 (best of 5)" or "0.01 (only one)"; only the rate on a page of one run.
+std::string rate_text(const analysis::Rates& rates, bool alone) {
   if (!std::isfinite(rates.rate)) return "-";
-  if (!several) return shortest(rates.rate);
+  if (alone) return shortest(rates.rate);
   return shortest(rates.rate) +
          (rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one)");
 }
@@ -175,13 +175,13 @@ Table best_table(const Comparison& comparison) {
   for (std::size_t c = 0; c < clusters; ++c) {
     header.push_back("est. on " + comparison.arms.front().seconds[c].cluster);
   }
-  const bool whole = all_finished(comparison), several = several_rates(comparison);
+  const bool whole = all_finished(comparison), alone = comparison.arms.size() == 1;
   if (!whole) header.emplace_back("finished");
   Table table(header);
   for (const std::string& name : best_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
     std::vector<std::string> row = {
-        name_at_best(comparison, name), rate_text(arm.rates, several), interval_text(arm.final_loss),
+        name_at_best(comparison, name), rate_text(arm.rates, alone), interval_text(arm.final_loss),
         clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy), bytes_text(arm.bytes.mean)};
     if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
@@ -203,8 +203,26 @@ std::string named_arms(const Comparison& comparison, const std::string& what, co
   return names.empty() ? "" : what + ": " + join(names, "; ") + ".";
 }
 
+/// Returns one warning on all grids in which the rates next to the best one are far from it; `own` gets the warnings of
+/// the single grids.
+std::string gaps_line(const Comparison& comparison, std::vector<std::string>& own) {
+  std::vector<std::string> arms;
+  for (const std::string& name : best_arms(comparison)) {
+    if (grid_of(comparison, name) == comparison.grids.size()) continue;
+    const analysis::RateGrid grid = whole_grid(comparison, name);
+    if (!grid.is_coarse()) continue;
+    own.push_back("Warning: " + analysis::gap_text(grid) + ".");
+    arms.push_back(grid.name + " (" + shortest(grid.rates[*grid.best]) + ")");
+  }
+  if (own.size() < 2) return own.empty() ? "" : own.front();
+  return "Warning: the learning rates next to the best ones of " + enumerated(arms) +
+         " differ from these by a factor of more than 5; rates between them may be better.";
+}
+
 std::vector<std::string> cautions_of(const Report& report) {
   const Comparison& comparison = report.comparison;
+  std::vector<std::string> gaps;
+  const std::string gaps_text = gaps_line(comparison, gaps);
   std::vector<std::string> lines = {named_arms(comparison, "Diverged",
                                                [](const ArmFigures& arm) {
                                                  const std::string seeds = std::to_string(arm.diverged) + " of " +
@@ -215,9 +233,11 @@ std::vector<std::string> cautions_of(const Report& report) {
                                       return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
                                     })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
+  lines.push_back(few_evaluations_text(comparison));
   for (const Verdict& verdict : comparison.verdicts) {
     for (const std::string& line : warnings_on(verdict, comparison)) {
-      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+      const std::string& text = std::ranges::find(gaps, line) == gaps.end() ? line : gaps_text;
+      if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
     }
   }
   for (const SharedFinding& finding : report.findings) {

@@ -90,13 +90,22 @@ double least_of(const Grid& grid, const std::string& row, const std::vector<ArmF
   return least;
 }
 
+bool has_several(const Grid& grid, const std::string& row) {
+  return std::ranges::count_if(grid.arms, [&](const auto& each) { return each.first.first == row; }) > 1;
+}
+
+/// Whether a row has several arms: otherwise the map would only repeat the first table.
+bool is_map(const Grid& grid) {
+  return std::ranges::any_of(grid.rows, [&](const std::string& row) { return has_several(grid, row); });
+}
+
 }  // namespace
 
 std::string loss_map_html(const Report& report) {
   const std::vector<ArmFigures>& arms = report.comparison.arms;
   Grid grid = grid_of_rates(report.comparison);
-  if (grid.columns.size() < 2) grid = grid_of_options(report.arms);
-  if (grid.columns.size() < 2) return "";
+  if (!is_map(grid)) grid = grid_of_options(report.arms);
+  if (!is_map(grid)) return "";
   std::string html = html::heading(2, "Final losses") +
                      "<div class=\"scroll\"><table class=\"map\"><thead><tr><th class=\"text\">" +
                      html::text(grid.corner);
@@ -105,8 +114,7 @@ std::string loss_map_html(const Report& report) {
   for (const std::string& row : grid.rows) {
     html += "<tr><td class=\"text\">" + html::text(row) + "</td>";
     const double least = least_of(grid, row, arms);
-    const bool several =
-        std::ranges::count_if(grid.arms, [&](const auto& each) { return each.first.first == row; }) > 1;
+    const bool several = has_several(grid, row);
     for (const std::string& column : grid.columns) {
       const auto found = grid.arms.find({row, column});
       if (found == grid.arms.end()) {

@@ -154,7 +154,7 @@ std::string network_html(const Report& report) {
                 "latency sends more slowly.",
                 "facts");
   }
-  if (std::isfinite(comparison.target)) {
+  if (std::isfinite(comparison.target) && (comparison.target_is_given || comparison.arms.size() > 1)) {
     body +=
         html::table(targets_table(comparison)) +
         html::paragraph(target_text(comparison) +
@@ -244,7 +244,8 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures, co
                      html::paragraph("Parts that were closed on the screen are not printed.", "printed facts") +
                      html::division("map", loss_map_html(report));
   const std::string problems = problems_html(report);
-  body += html::details("All arms and verdicts", html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
+  body += html::details(analysis::sections_of(report.comparison).empty() ? "All arms" : "All arms and verdicts",
+                        html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
           html::details("Network", "bytes, seconds, cost of reaching a loss", network_html(report)) +
           html::details("Variance and freeze", of_arms(std::ssize(report.variances)), variance_html(report, figures)) +
           html::details("Theory", of_arms(std::ssize(report.theories)), theory_html(report, figures)) +

@@ -153,6 +153,34 @@ TEST_CASE("verdict: an arm that is behind and still falls is no slower arm, but 
   CHECK(of(coarse, falling).warnings.empty());  // too few evaluations to tell
 }
 
+TEST_CASE("verdict: a difference of the last evaluation alone is named where losses rise and fall") {
+  // 16 evaluations, the last four of them in the last fifth of the steps, for three seeds that differ by `shifts`
+  const auto arm = [](const std::string& name, const std::vector<double>& late, const std::vector<double>& shifts) {
+    Arm made{name, {}, {}};
+    for (std::size_t seed = 0; seed < shifts.size(); ++seed) {
+      std::vector<double> losses(12, 5.0);
+      for (const double loss : late) losses.push_back(loss + shifts[seed]);
+      made.runs.push_back(make_run({}, static_cast<std::uint32_t>(seed + 1), losses));
+      for (std::size_t i = 0; i < losses.size(); ++i)
+        made.runs.back().evaluations[i].step = static_cast<Index>(10 * i);  // to 150; the last fifth begins at 120
+    }
+    return made;
+  };
+  const std::vector<double> none = {0, 0, 0}, some = {0.01, -0.01, 0};
+  const Verdict hinges = of(arm("a", {1, 1.3, 1, 1.3}, none), arm("b", {1.3, 1, 1.3, 1}, some));
+  CHECK(hinges.judgement == Judgement::better);
+  CHECK(hinges.hinges_on_last);
+  // differences of the means 0.01/1.15, -0.01/1.15, 0: deviation 0.0086957, t(2 degrees) 4.302653: half width 2.16%
+  CHECK(hinges.warnings ==
+        std::vector<std::string>{"averaged over the evaluations in the last fifth of the steps, the losses of b and a "
+                                 "cannot be told apart (-2.16% to 2.16%): the verdict hinges on the last evaluation, "
+                                 "and losses rise there by up to 30.3% from one to the next"});
+  const Verdict holds = of(arm("a", {1.3, 1.2, 1.3, 1.3}, none), arm("b", {1, 1.1, 1, 1}, some));
+  CHECK((holds.judgement == Judgement::better && !holds.hinges_on_last));  // the means differ, too
+  const Verdict calm = of(arm("a", {1, 1, 1, 1}, none), arm("b", {1.06, 1, 1, 0.9}, some));
+  CHECK((calm.judgement == Judgement::better && !calm.hinges_on_last));  // no loss rises: the last is the best
+}
+
 TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no percentage is impossible") {
   const auto sentence = [](const std::vector<double>& a, const std::vector<double>& b) {
     return of(make_arm("a", a), make_arm("b", b)).sentence;

@@ -1,0 +1,112 @@
+#include "analysis/compare/late_losses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "device/base/text.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::string percent(double share) {
+  return number(100 * share, 3) + "%";
+}
+
+/// Returns by which share of its last value a run's evaluated loss fell over the last tenth of the steps; NaN if
+/// there are too few evaluations to tell.
+double late_fall(const Run& run) {
+  constexpr std::size_t fewest = 5;
+  const std::vector<sim::EvaluationRow>& rows = run.evaluations;
+  if (rows.size() < fewest || !(rows.back().loss > 0)) return kNone;
+  const double from = 0.9 * static_cast<double>(rows.back().step);
+  const auto after =
+      std::ranges::find_if(rows, [&](const sim::EvaluationRow& row) { return static_cast<double>(row.step) >= from; });
+  const sim::EvaluationRow& before = after == rows.begin() ? *after : *(after - 1);
+  const auto length = static_cast<double>(after->step - before.step);
+  const double share = length > 0 ? (from - static_cast<double>(before.step)) / length : 1;
+  return (before.loss + share * (after->loss - before.loss)) / rows.back().loss - 1;
+}
+
+/// Returns the falls of an arm's finished runs; empty if one of them is unknown.
+std::vector<double> late_falls(const Arm& arm) {
+  std::vector<double> falls;
+  for (const Run& run : arm.runs) {
+    if (outcome_of(run) == Outcome::finished) falls.push_back(late_fall(run));
+  }
+  if (std::ranges::any_of(falls, [](double fall) { return std::isnan(fall); })) falls.clear();
+  return falls;
+}
+
+/// Returns the warning if the arm with the higher loss was still improving; otherwise empty.
+std::string falling_text(const Arm& behind, const Arm& ahead, double margin) {
+  const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
+  if (falls.empty() || others.empty()) return "";
+  const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
+  if (!(least > most + 2 * margin)) return "";
+  return "the loss of " + behind.name + " was still falling when its runs ended, by " + percent(least) +
+         " or more over the last tenth of the steps, and that of " + ahead.name + " by " + percent(most) +
+         " or less: a longer run may change the order";
+}
+
+/// The losses of one run over the last fifth of its steps.
+struct LateLosses {
+  double mean = kNone;  ///< NaN if there are too few evaluations
+  double rise = 0;      ///< the largest rise from one evaluation to the next, relative to the lower loss
+};
+
+LateLosses late_losses(const Run& run) {
+  constexpr Index fewest = 3;
+  const double from = 0.8 * static_cast<double>(run.evaluations.back().step);
+  LateLosses late;
+  double sum = 0, before = kNone;
+  Index count = 0;
+  for (const sim::EvaluationRow& row : run.evaluations) {
+    if (static_cast<double>(row.step) < from) continue;
+    if (before > 0 && row.loss > before) late.rise = std::max(late.rise, row.loss / before - 1);
+    sum += before = row.loss;
+    ++count;
+  }
+  if (count >= fewest) late.mean = sum / static_cast<double>(count);
+  return late;
+}
+
+/// Returns the warning if the difference is one of the last evaluations alone; otherwise empty.
+std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
+  std::vector<double> here, there;
+  double rise = 0;
+  for (const std::uint32_t seed : verdict.seeds) {
+    for (const auto& [each, means] : {std::pair(&baseline, &there), std::pair(&arm, &here)}) {
+      const LateLosses late =
+          late_losses(*std::ranges::find(each->runs, seed, [](const Run& run) { return run.summary.seed; }));
+      means->push_back(late.mean);
+      rise = std::max(rise, late.rise);
+    }
+  }
+  const Difference difference = paired_difference(there, here, verdict.criterion.level_of_each());
+  if (!(rise > verdict.criterion.margin) || !(std::abs(difference.relative.mean) <= difference.relative.half_width))
+    return "";
+  return "averaged over the evaluations in the last fifth of the steps, the losses of " + arm.name + " and " +
+         baseline.name + " cannot be told apart (" + range_text(difference) +
+         "): the verdict hinges on the last evaluation, and losses rise there by up to " + percent(rise) +
+         " from one to the next";
+}
+
+}  // namespace
+
+void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict) {
+  const double shift = verdict.difference.relative.mean;
+  if (shift != 0) {
+    const Arm &behind = shift > 0 ? arm : baseline, &ahead = shift > 0 ? baseline : arm;
+    const std::string falling = falling_text(behind, ahead, verdict.criterion.margin);
+    if (!falling.empty()) verdict.warnings.push_back(falling);
+  }
+  if (verdict.judgement != Judgement::better && verdict.judgement != Judgement::worse) return;
+  const std::string hinge = hinge_text(baseline, arm, verdict);
+  verdict.hinges_on_last = !hinge.empty();
+  if (verdict.hinges_on_last) verdict.warnings.push_back(hinge);
+}
+
+}  // namespace onebit::analysis
