@@ -80,7 +80,7 @@ struct ArmFigures {
   std::vector<ClusterSeconds> seconds;            ///< time of the run on each cluster
   std::vector<RunTimes> times;                    ///< times of every run, in the order of the arm's runs
   std::vector<LossCurve> curves;     ///< curves against steps, samples and bytes, then seconds on each cluster
-  std::vector<RunCurve> run_curves;  ///< curves of the single runs, in the order of the arm's runs
+  std::vector<RunCurve> run_curves;  ///< curves of the individual runs, in the order of the arm's runs
   TargetCost to_target;
 };
 

@@ -114,7 +114,7 @@ void print_results(const std::vector<Point>& points, const std::vector<PointResu
     if (!arm.complete) print_paragraph(std::cout, "the search is not finished: " + arm.label);
   }
   print_edges(grid, !tuned.empty(), std::cout);
-  print_paragraph(std::cout, "single runs: " + options.out + "/index.csv");
+  print_paragraph(std::cout, "individual runs: " + options.out + "/index.csv");
   std::cout << "\n";
   print_paragraph(std::cout, answer_of(grid, options.out));
 }

@@ -73,7 +73,7 @@ std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGr
     constexpr double noisy = 2;
     if (group.most > noisy * group.least)
       line += "; it was " + seconds_text(group.least) + " to " + seconds_text(group.most) +
-              " in single runs, as happens on a busy machine, so the times are uncertain";
+              " in individual runs, as happens on a busy machine, so the times are uncertain";
     if (groups.size() > 1) line += " (" + join(group.arms, ", ") + ")";
     lines.push_back(line);
   }

@@ -310,7 +310,8 @@ std::string times_html(const Report& report) {
   const std::string how =
       "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
       computing_text(report) +
-      " Short messages and compressed exchanges are the least certain: some took up to 2.9 times as long as predicted. "
+      " Short messages and compressed exchanges are the least certain: some were measured at up to 2.9 times "
+      "the estimate. "
       "Dense gradients are sent as fp32" +
       fp16;
   return html::details(
@@ -318,7 +319,7 @@ std::string times_html(const Report& report) {
       html::paragraph(how, "facts") + html::list(cluster_lines(report)) + html::paragraph(parts_line(report), "facts"));
 }
 
-/// Returns a line that leads to the findings on single runs; empty if there are none.
+/// Returns a line that leads to the findings on individual runs; empty if there are none.
 std::string findings_html(const Report& report) {
   if (report.findings.empty()) return "";
   std::set<std::string> runs;

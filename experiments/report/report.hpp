@@ -50,7 +50,7 @@ const analysis::Run& example_of(const analysis::Arm& arm);
 Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
                    const netmodel::CostModel& model);
 
-/// Returns the report of logs that have been read, without views of single runs. Throws what compare throws, and
+/// Returns the report of logs that have been read, without views of individual runs. Throws what compare throws, and
 /// ConfigError for a requested arm that does not exist.
 Report report_of(analysis::LogSet logs, const ReportRequest& request, const netmodel::CostModel& model);
 

@@ -209,8 +209,8 @@ std::string ranges_text(const std::vector<Speed>& speeds, const std::vector<netm
     if (std::ranges::find(shares, share) == shares.end()) shares.push_back(share);
     all.push_back(share + " (" + cluster.name + ")");
   }
-  return "The ranges hold if its exchanges take " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
-         " more or less time than estimated; some compressed exchanges took up to 2.9 times as long.";
+  return "The ranges hold if its exchanges take up to " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
+         " more or less time than estimated; some compressed exchanges were measured at up to 2.9 times the estimate.";
 }
 
 /// Says how long a step computes; empty without speeds, or if a step does not compute.

@@ -19,7 +19,7 @@ class NoData final : public DataSource {
 
 std::unique_ptr<DataSource> make_none(const DataConfig& config) {
   if (!config.paths.empty())
-    throw ConfigError("the data source none reads no files", "--data.path", "leave out --data.path");
+    throw ConfigError("the data source 'none' reads no files", "--data.path", "leave out --data.path");
   return std::make_unique<NoData>(config.seed);
 }
 

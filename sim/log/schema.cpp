@@ -190,8 +190,8 @@ constexpr Column table[] = {
         "l1 norm of the shadow variance, which is never frozen; until the freeze it is that of the variance"),
     row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),
     row("probes", "rate_drift", &ProbeRow::rate_drift, "1",
-        "mean over coordinates of the absolute log of the ratio of two rates 1/d: after the freeze from the shadow and "
-        "the frozen variance, before it from the variances of this and the previous row"),
+        "mean over coordinates of the absolute log of the ratio of two rates 1/(sqrt(v) + eps): after the freeze those "
+        "of the shadow and the frozen variance, before it those of the variances of this and the previous row"),
     row("probes", "moved_share", &ProbeRow::moved_share, "1",
         "share of the coordinates whose sqrt(v) differs by more than probe.moved between the two variances of "
         "rate_drift"),

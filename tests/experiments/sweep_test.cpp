@@ -147,7 +147,7 @@ TEST_CASE("sweep: every point is a run with a log, and the index has them all") 
   const std::string index = read_file(folder / "out/index.csv");
   CHECK_THAT(index, StartsWith("name,optimizer,optimizer.lr,seed,status,last_step,train_loss,eval_loss,"));
   CHECK(count(index, ",done,300,") == 10);
-  CHECK_THAT(run.out, Contains("\nonebit-adam ") && Contains("single runs: out/index.csv") &&
+  CHECK_THAT(run.out, Contains("\nonebit-adam ") && Contains("individual runs: out/index.csv") &&
                           Contains("Lowest mean final loss: "));
   CHECK(files(folder, "out", ".part").empty());
   CHECK(files(folder, "out", "lock-0-1").empty());
