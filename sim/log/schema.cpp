@@ -106,10 +106,10 @@ constexpr Column table[] = {
               "over workers, at the steps of /workers; NaN for other codecs")),
     since(4, row("steps", "boundary_sent_share", &StepRow::boundary_sent_share, "1",
                  "activations that boundary.codec sends and that are not 0, as a share of the activations that have to "
-                 "cross, at the steps of /workers; NaN for codecs that are not sparse")),
+                 "cross the boundary, at the steps of /workers; NaN for codecs that are not sparse")),
     since(4, row("steps", "boundary_forward_kept", &StepRow::boundary_forward_kept, "1",
                  "squared l2 norm of the activations that arrived through boundary.codec, divided by that of the "
-                 "activations that were to cross, at the steps of /workers")),
+                 "activations that were to cross the boundary, at the steps of /workers")),
     since(4, row("steps", "boundary_backward_kept", &StepRow::boundary_backward_kept, "1",
                  "like boundary_forward_kept, for the gradients that return; NaN where none return")),
     since(4, row("steps", "boundary_gradient_cosine", &StepRow::boundary_gradient_cosine, "1",
