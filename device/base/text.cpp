@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <numeric>
 
@@ -77,6 +78,9 @@ std::string number(double value, int digits) {
   if (!std::isfinite(value)) return "-";
   char text[64];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
+  const double rounded = std::strtod(text, nullptr);
+  if (std::strchr(text, 'e') != nullptr && std::abs(rounded) >= 1 && std::abs(rounded) < 1e6)
+    std::snprintf(text, sizeof text, "%.0f", rounded);
   return text;
 }
 

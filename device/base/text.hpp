@@ -21,7 +21,7 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 /// A number in the shortest form that reads back as the same number.
 std::string shortest(double value);
 
-/// A number with `digits` significant digits; "-" if not finite.
+/// A number with `digits` significant digits, without a power of ten between 1e-4 and 1e6: "9940"; "-" if not finite.
 std::string number(double value, int digits = 4);
 
 /// A share as "12.3%"; "-" if not finite.

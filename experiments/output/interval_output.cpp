@@ -16,6 +16,13 @@ std::string fixed(double value, int places) {
   return text;
 }
 
+/// Returns a number with so many significant digits, with a power of ten if it has more before the decimal point.
+std::string general(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
 /// Whether a mean and its half width can be written without powers of ten.
 bool is_plain(double mean, double half) {
   constexpr double most = 1e6;
@@ -29,7 +36,7 @@ std::string with_half(double mean, double half, const std::string& unit = "") {
   if (!is_plain(mean, half)) {
     const auto place = [](double value) { return static_cast<int>(std::floor(std::log10(std::abs(value)))); };
     const int digits = mean == 0 || half == 0 ? 5 : std::clamp(place(mean) - place(half) + 2, 1, 9);
-    return number(mean, digits) + unit + " ± " + number(half, 2) + unit;
+    return general(mean, digits) + unit + " ± " + general(half, 2) + unit;
   }
   const int place = static_cast<int>(std::floor(std::log10(half))) - 1;
   const double step = std::pow(10.0, place);

@@ -1,5 +1,7 @@
 #include "device/base/text.hpp"
 
+#include <limits>
+
 #include "tests/catch.hpp"
 
 using namespace onebit;
@@ -9,6 +11,23 @@ namespace {
 const std::vector<std::string_view> kNames = {"adam", "onebit-adam", "lamb"};
 
 }  // namespace
+
+TEST_CASE("numbers have a power of ten only where they are very large or very small") {
+  CHECK(number(9941.3, 3) == "9940");
+  CHECK(number(-123456, 3) == "-123000");
+  CHECK(number(999999.9, 3) == "1e+06");
+  CHECK(number(12.345) == "12.35");
+  CHECK(number(1.5e-5, 3) == "1.5e-05");
+  CHECK(number(std::numeric_limits<double>::infinity()) == "-");
+}
+
+TEST_CASE("items are listed with commas and a last 'and'") {
+  using Items = std::vector<std::string>;
+  CHECK(enumerated(Items{}).empty());
+  CHECK(enumerated(Items{"a"}) == "a");
+  CHECK(enumerated(Items{"a", "b"}) == "a and b");
+  CHECK(enumerated(Items{"a", "b", "c"}) == "a, b and c");
+}
 
 TEST_CASE("the nearest name comes first") {
   CHECK(nearest("lab", kNames) == std::vector<std::string>{"lamb", "adam", "onebit-adam"});
