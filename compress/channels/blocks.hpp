@@ -22,14 +22,14 @@ inline device::Block body_block(const Payload& payload, Range rows, Index begin,
   return block(payload.body, rows.first * payload.body_bytes + begin, rows.count, end - begin, payload.body_bytes);
 }
 
-/// The `count` sizes from `first` on; empty if `sizes` is empty.
+/// The `count` sizes that start at `first`; empty if `sizes` is empty.
 inline std::span<const Index> part_of(std::span<const Index> sizes, Index first, Index count) {
   if (sizes.empty()) return sizes;
   return sizes.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
-/// Appends the bodies of segments of the given rows: the first sizes[i] bytes of each, or all that is reserved if there
-/// are no sizes.
+/// Appends the bodies of segments of the given rows: the first sizes[i] bytes of each, or all its reserved bytes if
+/// there are no sizes.
 inline void append_bodies(device::Blocks& blocks, const Payload& payload, Range rows, Range segments,
                           std::span<const Index> sizes) {
   const auto offset = [&](Index segment) { return payload.offsets[static_cast<std::size_t>(segment)]; };
@@ -43,8 +43,8 @@ inline void append_bodies(device::Blocks& blocks, const Payload& payload, Range 
   }
 }
 
-/// Whether only the bytes in use of a codec's payloads are sent, which is done if their size varies and they travel
-/// over a network.
+/// Whether only the bytes in use are sent: true if the size of the codec's payloads varies and they travel over a
+/// network.
 inline bool sends_in_use_only(const device::Shard& shard, const Codec& codec) {
   return codec.variable_size() && shard.communicator->is_network();
 }

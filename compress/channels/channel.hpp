@@ -1,6 +1,6 @@
 #pragma once
 // Collectives among the virtual workers. A channel takes the rows of a device's workers in groups, returns the combined
-// vector on every device, and records the traffic, which it takes from the buffers that it filled. Exchanges are
+// vector on every device, and records the traffic, which it measures on the buffers that it filled. Exchanges are
 // collective: every device of the run must call them.
 
 #include "compress/codecs/codec.hpp"
@@ -40,7 +40,7 @@ struct ExchangeSeconds {
   device::Seconds server = 0;    ///< mean, second compression, decoding
 };
 
-/// Squared norms of a codec's input y and of the error e that it left, in one exchange; what it sent.
+/// For one exchange: squared norms of a codec's input y and of the error e that it left, and what it sent.
 struct CodecSquares {
   double error = 0;
   double input = 0;
@@ -92,7 +92,7 @@ class Channel {
   /// Current ||e||_2^2 over all servers. Reading the number is collective.
   virtual device::Number server_error_square(const device::Buffer<float>&) const { return 0.0; }
 
-  /// Visits the servers' errors and the state that codecs and channel keep from step to step.
+  /// Visits the servers' errors and the state that the codecs and the channel keep from step to step.
   virtual void visit_state(device::StateVisitor&, device::Buffer<float>&) {}
 
   /// Reallocates the payloads after the payload size of a codec changed.

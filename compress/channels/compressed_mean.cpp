@@ -130,7 +130,8 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
                  FeedbackAudit::Places{&layout_.worker(), channel_->servers(), channel_->error_stride()});
 }
 
-/// Throws ConfigError if the errors cannot be stored in the configured type, or if the workers keep no errors.
+/// For types other than float32, throws ConfigError if the errors cannot be stored in the configured type or the workers
+/// keep no errors.
 void CompressedMean::check_error_type(const ExchangeConfig& config) const {
   if (config.error_type == ErrorType::fp32) return;
   const std::string where =
@@ -145,8 +146,8 @@ void CompressedMean::check_error_type(const ExchangeConfig& config) const {
   }
 }
 
-/// Passes recorded draws to the codec. Throws ConfigError if it accepts them but does not encode whole vectors, for
-/// which they were recorded.
+/// Passes recorded draws to the codec. Throws ConfigError if the codec accepts them but does not encode whole vectors:
+/// the draws were recorded for whole vectors.
 void CompressedMean::take_recorded(const ExchangeConfig& config) {
   if (!config.recorded || !up_->take_recorded(shard_.device, layout_.worker(), shard_.workers(), *config.recorded))
     return;
@@ -281,7 +282,8 @@ CodecMeasures CompressedMean::worker_codec() const {
   return measures;
 }
 
-/// Whether every worker sends a few elements that it chooses itself.
+/// Whether the elements that each worker sends are counted: the codec is sparse, and its payloads are decoded before
+/// they are summed.
 bool CompressedMean::counts_sent() const {
   return up_->traits().sparse && !channel_->decodes_sums();
 }
@@ -305,7 +307,7 @@ std::string CompressedMean::first_bad() const {
   return "";
 }
 
-/// Describes the vector of a worker to which an element of its errors belongs.
+/// Describes the worker's vector that an element of its errors belongs to.
 std::string CompressedMean::vector_of(Index worker, Index state) const {
   return "worker " + std::to_string(worker) + "'s vector for " + tensor_at(state);
 }

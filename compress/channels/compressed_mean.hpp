@@ -12,7 +12,7 @@ namespace onebit::compress {
 /// Throws ConfigError if the configuration is invalid for every problem.
 void check(const ExchangeConfig& config);
 
-/// Throws what the constructor of CompressedMean would throw, for optimizers that construct theirs later.
+/// Throws what the constructor of CompressedMean would throw, for optimizers that construct one later.
 void check(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config);
 
 /// What a codec did in an exchange.
@@ -48,8 +48,9 @@ class CompressedMean {
   /// packed_mean(). Appends the traffic. Collective.
   ExchangeSeconds exchange(float* result, netmodel::TrafficList& traffic);
 
-  /// Throws NumericError, which names worker and tensor or says that it is a server's mean, if a vector of the last
-  /// exchange was not finite and could not be encoded. Result and errors are then meaningless. Waits for the exchange.
+  /// Throws NumericError if a vector of the last exchange was not finite and could not be encoded. The message names
+  /// the worker and the tensor, or says that the vector is a server's mean. Result and errors are then meaningless.
+  /// Waits for the exchange.
   void require_finite() const;
 
   /// Visits the errors (as worker_error and server_error) and the state that codecs keep from step to step.

@@ -53,7 +53,7 @@ struct ExchangeConfig {
   Granularity granularity = Granularity::tensor;
   Padding padding = Padding::wire_only;
   std::vector<std::string> dense;   ///< patterns of the tensors that are exchanged uncompressed
-  std::vector<char> dense_tensors;  ///< [tensors]: marks more tensors that are exchanged uncompressed; empty: none
+  std::vector<char> dense_tensors;  ///< [tensors]: marks further tensors exchanged uncompressed; empty: none
   Index dense_steps = 0;   ///< number of steps at the start of the run that are exchanged uncompressed, without errors
   std::uint32_t seed = 1;  ///< seed of codecs that draw random numbers
   Index audit_every = 0;   ///< steps between two audits (FeedbackBalance); 0: no audits

@@ -23,7 +23,7 @@ void GatherMean::renew_payloads() {
   plan_blocks({});
 }
 
-/// Plans which bytes are sent where. sizes: bytes in use by rank and segment; none: all that is reserved.
+/// Plans which bytes are sent where. sizes: bytes in use by rank and segment; empty: all reserved bytes are sent.
 void GatherMean::plan_blocks(std::span<const Index> sizes) {
   const Range own{0, shard_.own().count}, segments{0, payload_.segments()};
   const auto of_rank = [&](Index rank) { return part_of(sizes, rank * segments.count, segments.count); };

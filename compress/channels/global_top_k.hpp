@@ -45,7 +45,7 @@ class GlobalTopKMean final : public Channel {
   const Codec& codec_;
   GatherMean gather_;
   Payload merged_;                 ///< one row per merge of a round
-  device::Buffer<float> rows_;     ///< [workers][state]: a worker's partial sum; after it was sent, what
+  device::Buffer<float> rows_;     ///< [workers][state]: a worker's partial sum; after it is sent, what
                                    ///< the receiver dropped in the merge
   device::Buffer<float> sent_;     ///< [state]
   device::Buffer<float> decoded_;  ///< [parameters]

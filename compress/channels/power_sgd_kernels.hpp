@@ -68,7 +68,7 @@ struct OrthonormalKernel {
   }
 };
 
-/// Replaces columns of zeros by the columns of `fresh`. A factor is an item.
+/// Replaces every column of zeros by the same column of `fresh`. A factor is an item.
 struct ReviveKernel {
   const FactorShape* shapes;
   const float* fresh;

@@ -15,8 +15,8 @@ namespace {
 
 using netmodel::TrafficList;
 
-/// Returns where the chunks of `servers` begin and end in the body of a vector, in bytes. For sliceable codecs, whose
-/// payload holds the chunks of `held` servers as equal parts of one segment per vector.
+/// Returns where the chunks of `servers` begin and end in the body of a vector, in bytes. The codec must be sliceable:
+/// its payload contains the chunks of `held` servers as equal parts of one segment per vector.
 std::pair<Index, Index> slice_bytes(const Payload& payload, Index vector, Range servers, Index held) {
   const Index begin = payload.offsets[static_cast<std::size_t>(vector)];
   const Index chunk = (payload.offsets[static_cast<std::size_t>(vector + 1)] - begin) / held;
@@ -74,7 +74,8 @@ void ServerMean::visit_state(device::StateVisitor& visitor, device::Buffer<float
 }
 
 /// Plans which bytes of the workers' payloads are sent to which servers. In every vector, the chunks of one rank's
-/// servers are contiguous in a payload. sizes: bytes in use by rank and segment; none: all that is reserved.
+/// servers are contiguous in a payload. sizes: bytes in use by rank and segment; empty: all reserved bytes are
+/// sent.
 void ServerMean::plan_scatter(std::span<const Index> sizes) {
   const Range own = shard_.own();
   const Index n = layout_.workers(), vectors = layout_.worker().count();
@@ -137,7 +138,7 @@ void ServerMean::absorb(Range group, const EncodeInput& input, const RngKey& key
   up_.encode(shard_.device, up_table(), rows, input, own, {errors, layout_.state_size()}, worker_payload_);
 }
 
-/// Agrees on the largest magnitude of every exchanged vector over all workers. Collective.
+/// Finds the largest magnitude of every exchanged vector over all workers. Collective.
 void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   const SegmentTable& table = up_table();
   const LargestKernel kernel{table.device_segments(), worker_errors.data(), layout_.state_size(),

@@ -5,9 +5,9 @@
 
 namespace onebit::compress {
 
-/// Start values of PowerSGD's right factors: normal random numbers, drawn once or (without a warm start) for every
-/// step, or recorded values. A recording holds the steps `q_start_steps` [draws] and, for each tensor K, their factors
-/// `q_start_tensor<K>` [draws, columns, rank].
+/// Initial values of PowerSGD's right factors: normal random numbers, drawn once or (without a warm start) for every
+/// step, or recorded values. A recording contains the steps, `q_start_steps` [draws], and for each tensor K the factors
+/// of these steps, `q_start_tensor<K>` [draws, columns, rank].
 class StartFactors {
  public:
   /// The right factor of a matrix: row-major [columns x rank], starting at `offset`.
@@ -15,7 +15,7 @@ class StartFactors {
     Index tensor = 0, columns = 0, rank = 0, offset = 0;
   };
 
-  /// Throws ConfigError if the recording does not fit, or lacks the first compressed step.
+  /// Throws ConfigError if the recording does not fit or lacks the first compressed step.
   StartFactors(const std::vector<Place>& places, const ExchangeConfig& config);
 
   /// The factors before the first step.

@@ -7,7 +7,7 @@
 
 namespace onebit::compress {
 
-/// Number of bits that hold every number up to `value`; 0 for 0.
+/// Number of bits needed for every number up to `value`; 0 for 0.
 ONEBIT_HOST_DEVICE inline int bit_width(Index value) {
   int width = 0;
   for (; value > 0; value >>= 1) ++width;
@@ -18,7 +18,7 @@ class BitWriter {
  public:
   ONEBIT_HOST_DEVICE explicit BitWriter(std::uint8_t* out) : begin_(out), out_(out) {}
 
-  /// Writes a number as `bits` bits, at most 56; its higher bits must be 0.
+  /// Writes a number in `bits` bits (at most 56). The number's higher bits must be 0.
   ONEBIT_HOST_DEVICE void put(std::uint64_t value, int bits) {
     pending_ |= value << held_;
     for (held_ += bits; held_ >= 8; held_ -= 8) {
@@ -31,7 +31,7 @@ class BitWriter {
     for (; count > 0; --count) put(1, 1);
     put(0, 1);
   }
-  /// Fills the last byte with zeros. Returns the number of bytes written.
+  /// Pads the last byte with zeros. Returns the number of bytes written.
   ONEBIT_HOST_DEVICE Index finish() {
     if (held_ > 0) put(0, 8 - held_);
     return out_ - begin_;

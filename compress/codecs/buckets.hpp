@@ -1,5 +1,5 @@
 #pragma once
-// Blocks of elements that share a scale inside a segment, and the scales.
+// Blocks of elements of a segment that share a scale, and their scales.
 
 #include <cmath>
 
@@ -22,7 +22,8 @@ struct Buckets {
   ONEBIT_HOST_DEVICE Index end(Index first) const { return n - first > size ? first + size : n; }
 };
 
-/// Stores norm(y, elements, lanes) of every bucket of y at its place in `out`. All lanes can read it afterwards.
+/// Stores norm(y, elements, lanes) of every bucket of y at its place in `out`. All lanes can read the norms
+/// afterwards.
 template <class Norm, class Lanes>
 ONEBIT_DEVICE void store_norms(const float* y, const Buckets& buckets, std::uint8_t* out, const Norm& norm,
                                const Lanes& lanes) {

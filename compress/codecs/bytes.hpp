@@ -1,5 +1,5 @@
 #pragma once
-// Numbers in packed bytes, on the host and in kernels: little-endian words at any address, small floats.
+// Numbers in packed bytes, on the host and in kernels: little-endian words at any address, and small floats.
 
 #include <cstdint>
 

@@ -27,7 +27,7 @@ struct Traits {
   bool contraction = false;    ///< ||x - decode(encode(x))|| <= ||x||, strictly smaller for x != 0 (a delta > 0 exists)
   bool expanding = false;      ///< the error may be many times as long as the row, so error feedback lets it grow
   bool sliceable = false;      ///< a payload can be cut into servers' chunks; otherwise chunks are encoded separately
-  bool sparse = false;         ///< only a few elements are sent, which fits an all-gather (GatherMean)
+  bool sparse = false;         ///< only selected elements are sent, which fits an all-gather (GatherMean)
   bool linear = false;         ///< sums of payloads decode to sums, which fits an all-reduce of payloads
   bool signs = false;  ///< a payload is one bit per element and one scale per segment, as device::SignVector reads it
   /// Encoding first needs each exchanged vector's largest |x| over all workers, where magnitudes are limited to clip()
@@ -45,8 +45,8 @@ struct RngKey {
   device::Purpose purpose = device::Purpose::worker_codec;
 };
 
-/// Input of the encoding of a group's workers. Worker w encodes y = weights * (shared_factor * shared + factors[w] *
-/// rows[w]) + error[w], in parameter order. In 1-bit Adam, `shared` is the momentum and `rows` are the gradients. If
+/// What a group's workers encode. Worker w encodes y = weights * (shared_factor * shared + factors[w] * rows[w]) +
+/// error[w], in parameter order. In 1-bit Adam, `shared` is the momentum and `rows` are the gradients. If
 /// `rows` is null, `error` already holds y, and the other members are ignored.
 struct EncodeInput {
   const float* shared = nullptr;  ///< [parameters]; null if nothing is shared
@@ -119,8 +119,8 @@ class Codec {
   Payload make_payload(const device::Device& device, const SegmentTable& table, Index rows) const;
 
   /// Encodes into rows [range] of the payload. The error of row range.first + r is at errors.data + r * errors.stride;
-  /// the new error y - decode(encode(y)) is left there. If traits().shared_max is set, payload.shared_max must be
-  /// filled before.
+  /// the new error y - decode(encode(y)) is left there. If traits().shared_max is set, payload.shared_max must
+  /// already be filled.
   virtual void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
                       const RngKey& key, ErrorRows errors, Payload& payload) const = 0;
 
@@ -154,7 +154,7 @@ device::Buffer<double> add_error_feedback(const device::Device& device, const Se
 netmodel::CodecPasses passes_of(double reads, const Traits& traits);
 
 /// Returns the part of CodecPasses::encode that error feedback takes: adding the error to the input and storing the new
-/// one. Without it, each pass reads the input.
+/// error. Without error feedback, each pass reads the input.
 double feedback_passes(const Traits& traits);
 
 class Channel;

@@ -18,8 +18,8 @@ void require_range(const CodecConfig& config, const std::string& option, Index v
 /// Reads codec.k: a share in (0, 1) or a whole number of elements. Throws ConfigError if it is neither.
 SentCount sent_count(const CodecConfig& config);
 
-/// Names of the options under "codec." that a codec reads, separated by blanks, as its row of the table says. Other
-/// options have no effect. Empty for an unknown codec.
+/// Names of the options under "codec." that a codec reads, separated by spaces, as given in its row of the table of
+/// codecs. Other options have no effect. Empty for an unknown codec.
 std::optional<std::string_view> options_of_codec(std::string_view codec);
 
 }  // namespace onebit::compress

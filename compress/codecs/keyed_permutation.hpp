@@ -1,5 +1,5 @@
 #pragma once
-// Random elements without repetition, drawn without storing any.
+// Draws random elements without repetition, without storing the elements already drawn.
 
 #include "compress/codecs/bit_stream.hpp"
 #include "device/math/philox.hpp"

@@ -8,7 +8,7 @@
 namespace onebit::compress {
 
 /// `rows` encoded rows. A row consists of a body, segment after segment, and separate scales (float), which go to every
-/// server when the body is cut into the servers' chunks. A row occupies as many bytes here as on the wire.
+/// server when the body is cut into the servers' chunks. A body uses as many bytes here as on the wire.
 struct Payload {
   Index rows = 0;
   Index body_bytes = 0;   ///< bytes reserved for the body of a row

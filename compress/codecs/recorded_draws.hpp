@@ -10,7 +10,7 @@
 namespace onebit::compress {
 
 struct RecordedArray {
-  std::vector<Index> sizes;  ///< sizes of the dimensions, the slowest first
+  std::vector<Index> sizes;  ///< sizes of the dimensions, slowest-varying first
   std::vector<double> values;
 };
 
@@ -19,7 +19,7 @@ class RecordedDraws {
  public:
   virtual ~RecordedDraws() = default;
 
-  /// Finds an array by its name; empty if there is none. Throws ConfigError if it does not hold numbers.
+  /// Finds an array by its name; empty if there is none. Throws ConfigError if it does not contain numbers.
   virtual std::optional<RecordedArray> find(const std::string& name) const = 0;
   /// Number of recorded steps.
   virtual Index steps() const = 0;

@@ -31,7 +31,7 @@ struct SegmentInput {
   float* y;          ///< [n] in: the values; out: the error y - decode(encode(y))
   Index n;           ///< elements
   double squares;    ///< sum of y^2
-  float shared_max;  ///< largest |y| over all workers, each clipped, for methods that need it
+  float shared_max;  ///< largest |y| over all workers after clipping, for methods that need it
   float* memory;     ///< a number that is kept from step to step; initially 0
   Random random;
 };
@@ -160,7 +160,7 @@ ONEBIT_HOST_DEVICE inline float clipped(float y, float limit) {
   return size > limit ? limit : size;
 }
 
-/// largest[segment] = max |y| over the rows of a table, each clipped.
+/// largest[segment] = max |y| over the rows of a table, after clipping.
 struct LargestKernel {
   const Segment* segments;
   const float* errors;

@@ -31,7 +31,7 @@ struct PlaceErrorsKernel {
   }
 };
 
-/// Squares of the norms of a FeedbackBalance, one row per member, in the order of the members.
+/// Yields an element's terms in the squared norms of a FeedbackBalance: one row per member, in the members' order.
 struct BalanceTerm {
   static constexpr Index count = 5;
   const float* input;

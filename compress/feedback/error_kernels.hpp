@@ -50,7 +50,8 @@ struct FeedKernel {
   }
 };
 
-/// Yields term(y) for errors that already hold y. `skip_real` starts after a segment's real elements, at its padding.
+/// Yields term(y) for errors that already hold y. With `skip_real`, it starts after a segment's real elements, at
+/// the padding.
 template <class Term>
 struct TermKernel {
   const Segment* segments;

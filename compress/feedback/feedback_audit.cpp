@@ -61,9 +61,9 @@ void FeedbackAudit::mean_of_workers(const StoredErrors& errors, device::Buffer<f
   errors_.take_mean(mean.data());
 }
 
-/// Joins the servers' chunks, which do not overlap, by summing them: the sum is taken as a mean over the workers, to
-/// which the first worker of each device contributes its servers' errors times the number of workers, and the others
-/// contribute 0.
+/// Joins the servers' chunks, which do not overlap, by summing them. The sum is taken as a mean over the workers: the
+/// first worker of each device contributes the errors of the device's servers times the number of workers, and the
+/// other workers contribute 0.
 void FeedbackAudit::join_servers(const device::Buffer<float>& errors, device::Buffer<float>& joined) {
   if (places_.servers == nullptr) return joined.zero();
   float* out = rows(2);

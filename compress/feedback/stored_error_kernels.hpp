@@ -48,10 +48,10 @@ struct RowBlocks {
   }
 };
 
-/// Stores an element as an integer number of steps of max|e| / 127, the maximum over the finite elements of its block,
-/// rounded to nearest even; the largest element is exact. -128 stands for an element that is not finite, which is read
-/// back as NaN. A block keeps max|e| rather than the step, because it is a float32 already and neither vanishes nor
-/// overflows where the step would.
+/// Stores an element as an integer number of steps, rounded to nearest even. A step is max|e| / 127, where the maximum
+/// is over the finite elements of the block; the largest element is exact. -128 stands for an element that is not
+/// finite, which is read back as NaN. A block keeps max|e| rather than the step, because max|e| is a float32 already
+/// and neither vanishes nor overflows where the step would.
 struct ByteSteps {
   static constexpr double kLargest = 127;
   static constexpr std::int8_t kNotFinite = -128;
@@ -74,7 +74,7 @@ struct ByteSteps {
   }
 };
 
-/// largest[block] = max|e| over its finite elements.
+/// largest[block] = max|e| over the block's finite elements.
 struct LargestOfBlockKernel {
   RowBlocks blocks;
   const float* values;

@@ -12,8 +12,8 @@ namespace onebit::compress {
 /// rounding removes from an error is lost.
 ///
 /// - bf16: 2 bytes per element, rounded to nearest even; at most 2^-8 of an element is lost.
-/// - int8: 1 byte per element, and a float32 per 256 elements of a row; at most 1/254 of the largest error among them
-/// is lost.
+/// - int8: 1 byte per element, and a float32 per 256 elements of a row; an element loses at most 1/254 of the largest
+/// error among these 256.
 ///
 /// An element that is not finite stays not finite and does not change other elements.
 class StoredErrors {

@@ -12,7 +12,7 @@ device::Chunks chunks_of(const device::Device& device, std::span<const Segment> 
   return {device, sizes};
 }
 
-/// Server j takes elements [j * c, (j + 1) * c) of every segment, c = padded / workers.
+/// Server j takes elements [j * c, (j + 1) * c) of every segment, where c = padded / workers.
 std::vector<Segment> server_segments(std::span<const Segment> worker, Index workers) {
   std::vector<Segment> servers;
   for (const Segment& segment : worker) {
@@ -120,7 +120,7 @@ ServerPart::ServerPart(const device::Device& device, Parts parts)
       chunks_(device, std::move(parts.chunks)),
       state_size_(parts.state_size) {}
 
-/// Places errors and bytes of these servers' chunks contiguously, without gaps for the chunks of other servers.
+/// Places the errors and bytes of these servers' chunks contiguously, without gaps for the chunks of other servers.
 ServerPart::Parts ServerPart::compact(const ExchangeLayout& layout, Range servers) {
   Parts parts;
   Index bytes = 0;

@@ -22,7 +22,7 @@ enum class Granularity { tensor, fused };
 enum class Padding { wire_only, as_data };
 
 /// Padding quantum for n workers: n times DeepSpeed's `divider`, lcm(n, 8). Vectors are padded to a multiple of it, so
-/// that every server's chunk is whole bytes.
+/// that every server's chunk consists of whole bytes.
 inline Index padding_quantum(Index workers) {
   return workers * std::lcm(workers, Index{8});
 }
@@ -76,14 +76,14 @@ class SegmentTable {
 ///   wire       xxxxxxxx xx...... ........ ........    x: a real element; .: padding
 ///   server     0        1        2        3
 ///   parameter  0        8        16       24          offset of the chunk's first element
-///   real       8        2        0        0           10 together
-///   active     8        2        0        0           10 together: the scale and the errors leave out the padding
-///   padded     8        8        8        8           32 together: 4 bytes of signs from each worker
+///   real       8        2        0        0           10 in total
+///   active     8        2        0        0           10 in total: the scale and the errors leave out the padding
+///   padded     8        8        8        8           32 in total: 4 bytes of signs from each worker
 ///   bytes      0        1        2        3           offset of the chunk's signs
 ///
 /// The worker's segment has real = active = 10 and padded = 32; an error vector has state_size() = 10 elements. With
-/// Padding::as_data, active is 8 8 8 8, the worker's segment has active = 32, and state_size() is 32. ServerMean shows
-/// who sends which of these bytes.
+/// Padding::as_data, active is 8 8 8 8, the worker's segment has active = 32, and state_size() is 32. The comment at
+/// ServerMean shows who sends which of these bytes.
 class ExchangeLayout {
  public:
   /// tensor_sizes: elements per tensor, in the order of the parameter vector. Empty tensors and the tensors marked in
@@ -122,7 +122,7 @@ class ExchangeLayout {
 std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::span<const Index> tensor_sizes);
 
 /// The chunks of an exchange that belong to one device's servers, with errors and bytes packed tightly. Together, the
-/// parts of all devices hold the elements of the layout's own tables.
+/// parts of all devices cover the elements of the layout's own tables.
 class ServerPart {
  public:
   /// servers: the servers of the device, at least one.

@@ -10,7 +10,7 @@
 namespace onebit::compress {
 
 struct Tensor {
-  std::string name;  ///< name that patterns are matched with
+  std::string name;  ///< name against which patterns are matched
   Index size = 0;    ///< elements
   Index rows = 1;    ///< rows of the matrix, [rows x size / rows] in row-major order; 1: a vector
   bool is_matrix() const { return rows > 1 && size > rows; }
@@ -22,7 +22,7 @@ std::vector<Tensor> unnamed(std::span<const Index> sizes);
 
 std::vector<Index> sizes_of(std::span<const Tensor> tensors);
 Index total_size(std::span<const Tensor> tensors);
-/// Returns the elements of the parameter vector that each tensor holds.
+/// Returns each tensor's range in the parameter vector.
 std::vector<Range> ranges_of(std::span<const Tensor> tensors);
 
 /// Returns for each tensor whether its name matches one of the patterns (`*`: any run of characters; `?`: any one).

@@ -14,7 +14,7 @@ namespace onebit::compress {
 /// would clip a constant segment, or one of a single element, to nothing.
 ///
 /// Payload: s (float32; also on the way up, where every receiver knows it already), then five elements per byte in base
-/// 3, the first one in the lowest digit: 0 for -s, 1 for 0, 2 for +s. Places after the last element are 0.
+/// 3, the first one in the lowest digit: 0 for -s, 1 for 0, 2 for +s. Digits after the last element are 0.
 ///
 /// E||C[y] - y||^2 = s ||y||_1 - ||y||_2^2 without clipping. No omega is declared, because another worker may make s
 /// arbitrarily large. For a single worker, omega is (sqrt(n) - 1) / 2.
@@ -96,9 +96,9 @@ struct Natural {
 /// Payload: the mean of the negative numbers and the mean of the others (float32; 0 if there are none), then 1 bit per
 /// element, set for the others.
 ///
-/// Bound: replacing the p numbers of one sign, whose sum is S, by their mean keeps S^2 / p of their squares' sum, and
-/// |S| is at least their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32 costs 2^-48
-/// ||y||^2, a second-order term.
+/// Bound: replacing the p numbers of one sign, whose sum is S, by their mean keeps S^2 / p of the sum of their squares,
+/// and |S| is at least their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32 costs
+/// 2^-48 ||y||^2, a second-order term.
 struct TwoMeans {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 8 + ceil_div(n, 8) : 0; }
   double delta(Index n) const { return n > 0 ? 1 / static_cast<double>(n) - 0x1p-47 : 1; }

@@ -1,6 +1,6 @@
 #pragma once
 // Packs the levels -s .. s of a quantiser into bits. put writes bind(i / run)(i), which it calls once for every i in
-// [0, n), and returns the number of bytes written (for some packings, the right number in one lane only). get calls
+// [0, n), and returns the number of bytes written (for some packings, the number is right in one lane only). get calls
 // bind(i / run)(i, level).
 
 #include "compress/codecs/bit_stream.hpp"
@@ -32,7 +32,7 @@ struct FixedLevels {
   }
 };
 
-/// Writes Elias' gamma code of value >= 1: the number of bits below its highest one in unary, then those bits.
+/// Writes Elias' gamma code of value >= 1: the number of bits below its highest 1 bit in unary, then those bits.
 ONEBIT_HOST_DEVICE inline void put_gamma(BitWriter& bits, Index value) {
   const int below = bit_width(value) - 1;
   bits.put_unary(below);
@@ -46,7 +46,8 @@ ONEBIT_HOST_DEVICE inline Index get_gamma(BitReader& bits) {
 
 /// Stores every nonzero level as the gamma code of its distance from the previous one, its sign bit, and the gamma code
 /// of its size. The distance to the end follows the last one. This takes at most 1 + 1 + gamma(s) bits per element,
-/// plus one. One lane writes and reads all levels, because the start of a level's bits depends on all levels before it.
+/// plus one bit. One lane writes and reads all levels, because the start of a level's bits depends on all levels before
+/// it.
 struct EliasLevels {
   static constexpr bool kVariableSize = true;
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * (1 + 2 * bit_width(s)) + 1; }

@@ -8,12 +8,12 @@ namespace onebit::compress {
 
 /// QSGD (Alistarh et al. 2017, section 3.1): C[y]_i = N sgn(y_i) l_i / s, where l_i is s |y_i| / N, rounded at random
 /// to one of its two neighbours so that its expectation is exact. N is the norm of y_i's bucket: ||y||_2 as in the
-/// theory, or max|y| as in the paper's experiments. It is unbiased up to 2^-24 of a level, the resolution of the random
-/// numbers.
+/// theory, or max|y| as in the paper's experiments. The codec is unbiased up to 2^-24 of a level, the resolution of the
+/// random numbers.
 ///
-/// Payload: with Elias packing, its size (uint32); N of every bucket (float32); the levels, packed over the whole
-/// segment. The paper packs every bucket separately and codes the levels with recursive Elias codes; this codec uses
-/// the gamma code, which is shorter for small numbers.
+/// Payload: with Elias packing, the payload's size (uint32); N of every bucket (float32); and the levels, packed over
+/// the whole segment. The paper packs every bucket separately and codes the levels with recursive Elias codes; this
+/// codec uses the gamma code, which is shorter for small numbers.
 ///
 /// Variance with d elements in a bucket: the variance of a level is at most 1/4, like that of a coin, and at most s
 /// |y_i| / N. With the L2 norm this gives omega = min(d / (4 s^2), sqrt(d) / s) (Lemma 3.1 has d / s^2). With the

@@ -31,8 +31,8 @@ std::optional<double> SignCodec::delta(Index n) const {
   return 1 / static_cast<double>(std::max<Index>(1, n));
 }
 
-/// The first pass sums up the scale while it adds the input. For each element, the released code of 1-bit Adam (PyTorch
-/// and CuPy) touches 96 bytes in a worker, 34 in a server, and 46 to unpack.
+/// The first pass computes the sums for the scales while it adds the input. For each element, the released code of
+/// 1-bit Adam (PyTorch and CuPy) touches 96 bytes in a worker, 34 in a server, and 46 to unpack.
 netmodel::CodecPasses SignCodec::passes() const {
   netmodel::CodecPasses passes = passes_of(0, traits());
   if (norm_ == ScaleNorm::l2) passes.released = 96 + 34 + 46;

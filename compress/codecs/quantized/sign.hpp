@@ -9,9 +9,9 @@ namespace onebit::compress {
 /// this codec both ways is signSGD's majority vote (Bernstein et al. 2018), in which ties become +1.
 ///
 /// sign(0) = sign(-0) = +1, so that an all-zero vector decodes to +0 and leaves no error. A NaN makes the scale NaN;
-/// without a scale, the segment is refused. Bits are MSB first; padding bits are 1 and are ignored. The scale counts a
-/// segment's active elements. Contraction: ||y - C[y]||^2 = (1 - ||y||_1^2 / (d ||y||_2^2)) ||y||_2^2 with the L1
-/// scale; the L2 scale keeps the norm and is a contraction only for ||y||_1^2 > d/4 ||y||_2^2.
+/// without a scale, the segment is refused. Bits are MSB first; padding bits are 1 and are ignored. The scale is
+/// computed over a segment's active elements. Contraction: ||y - C[y]||^2 = (1 - ||y||_1^2 / (d ||y||_2^2)) ||y||_2^2
+/// with the L1 scale; the L2 scale keeps the norm and is a contraction only for ||y||_1^2 > d/4 ||y||_2^2.
 class SignCodec final : public Codec {
  public:
   explicit SignCodec(ScaleNorm norm) : norm_(norm) {}

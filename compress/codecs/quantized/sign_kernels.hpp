@@ -88,7 +88,7 @@ struct ServeKernel {
       return term(y);
     }
     ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const { return store(i, load(i), mean); }
-    /// Prefetches 16 elements, starting at i, for writing, on the CPU.
+    /// On the CPU, prefetches 16 elements for writing, starting at i.
     void prefetch(Index i) const { __builtin_prefetch(state + i, 1); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state, term}; }

@@ -11,12 +11,12 @@ namespace onebit::compress {
 
 /// Random-k (Stich et al. 2018): k elements without repetition, drawn anew every step, each with probability k/n. The
 /// receiver computes the indices from the key, so none are sent. `shared`: all workers draw the same key and so the
-/// same elements, and the values of their payloads can be summed; otherwise every worker draws its own key.
+/// same elements, so the values of their payloads can be summed; otherwise every worker draws its own key.
 ///
 /// Payload: the key, 8 bytes, and the k values as float32 in the order of the permutation.
 /// `scaled`: values are multiplied by n/k, which makes the codec unbiased, with E||x - C[x]||^2 = (n/k - 1) ||x||^2,
 /// but not a contraction. Products beyond the largest float are limited to it. Otherwise E||x - C[x]||^2 = (1 - k/n)
-/// ||x||^2 (Stich et al. 2018, Lemma A.1): a contraction in expectation, but not for every single vector.
+/// ||x||^2 (Stich et al. 2018, Lemma A.1): a contraction in expectation, but not in every draw.
 ///
 /// With recorded indices, the key holds the number of the recorded row that was used.
 template <bool scaled>

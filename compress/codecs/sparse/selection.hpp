@@ -32,8 +32,8 @@ struct RankedMagnitude {
   Index rank, count;
 };
 
-/// Finds the k-th largest magnitude of the n values at(0), ..., 1 <= k <= n. This is a radix selection: three passes
-/// count by 11, 10 and 10 bits of the magnitudes, from the highest down.
+/// Finds the k-th largest magnitude of the n values at(0), ..., where 1 <= k <= n. This is a radix selection: three
+/// passes count by 11, 10 and 10 bits of the magnitudes, from the highest down.
 template <class At, class Lanes>
 ONEBIT_DEVICE RankedMagnitude ranked_magnitude(const At& at, Index n, Index k, const Lanes& lanes) {
   std::uint32_t found = 0;      // the known digits of the k-th largest magnitude
@@ -49,8 +49,8 @@ ONEBIT_DEVICE RankedMagnitude ranked_magnitude(const At& at, Index n, Index k, c
   return {found, kth.rank, kth.count};
 }
 
-/// Returns the cut that sends the k largest of the n values at(0), ..., 0 <= k <= n. Among equal magnitudes, the first
-/// ones are sent.
+/// Returns the cut that sends the k largest of the n values at(0), ..., where 0 <= k <= n. Among equal magnitudes, the
+/// first ones are sent.
 template <class At, class Lanes>
 ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
   if (k == 0) return {0x7FFFFFFFu, -1, 0};

@@ -9,8 +9,8 @@ namespace onebit::compress {
 
 /// Payload of some of the n elements of a segment, in ascending order of their indices:
 ///
-///   number of elements that are sent   bytes that hold n, if `counted` (the receiver does not know it)
-///   bytes of the indices               bytes that hold n, if `gaps`
+///   number of elements that are sent   only if `counted`, for receivers that do not know it; as many bytes as n needs
+///   bytes of the indices               only if `gaps`; as many bytes as n needs
 ///   values                             float32 each
 ///   indices                            contiguous bits, lowest first, the last byte filled with zeros
 ///
@@ -23,7 +23,7 @@ struct SparsePayload {
   bool counted;
   bool gaps;
 
-  /// Bytes that at most `most` of n elements need.
+  /// Bytes that suffice for up to `most` of n elements.
   ONEBIT_HOST_DEVICE Index bytes(Index n, Index most) const { return header(n) + 4 * most + index_bytes(n, most); }
 
   /// Writes the elements of a cut and sets them to 0 in the input, which then holds the error. Returns the bytes used;
@@ -41,7 +41,7 @@ struct SparsePayload {
     return header(in.n) + 4 * cut.count + stream;
   }
 
-  /// Calls use(i, value) for every element that was sent. `count`: their number, if the payload does not hold it.
+  /// Calls use(i, value) for every element that was sent. `count`: their number, if the payload does not contain it.
   template <class Use, class Lanes>
   ONEBIT_DEVICE void read(const std::uint8_t* in, Index n, Index count, const Use& use, const Lanes& lanes) const {
     if (counted) count = get_number(in, n);

@@ -31,7 +31,7 @@ struct Threshold {
 /// multiples of `renew`, and is kept in between. Payload: as for Threshold. There is no bound between two renewals.
 ///
 /// Deviation: a vector without a threshold, at first or because it had fewer than k nonzero elements, gets one at the
-/// next step, whatever its number.
+/// next step, even if that is not a multiple of `renew`.
 struct Dct {
   static constexpr bool kVariableSize = true, kMemory = true;
   SentCount count;
