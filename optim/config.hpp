@@ -43,7 +43,7 @@ struct LocalConfig {
 /// CADA (Chen et al. 2021).
 struct CadaConfig {
   double threshold = 1;   ///< constant c of the upload rule
-  Index window = 10;      ///< number of past steps that the rule looks at, d_max
+  Index window = 10;      ///< number of past steps that the rule uses, d_max
   Index max_delay = 100;  ///< largest number of steps from one upload to the next, and period of rule 1's snapshot, D
 };
 
@@ -60,7 +60,7 @@ struct OptimizerConfig {
   bool bias_correction = true;        ///< paper semantics only; the released code has no bias correction
   std::string variance_floor = "0";   ///< two-stage: floor on the frozen variance, see parse_variance_floor
   Index variance_refresh = 0;         ///< two-stage: period of dense steps in the compression stage; 0: no such steps
-  double clip = 0;                    ///< bound of the gradient norm; 0: no clipping
+  double clip = 0;                    ///< bound on the gradient norm; 0: no clipping
   std::vector<std::string> no_decay;  ///< patterns of the tensors without weight decay
   Semantics semantics = Semantics::paper;
   FreezeConfig freeze;
@@ -74,8 +74,8 @@ struct OptimizerConfig {
   compress::ExchangeConfig exchange;
 };
 
-/// The problem that an optimizer is made for. With several devices, each has its own optimizer, which holds the rows of
-/// its workers and a copy of what all workers share; their channels are collective.
+/// The problem that an optimizer is made for. With several devices, each device has its own optimizer, which holds the
+/// rows of the device's workers and a copy of what all workers share; the optimizers' channels are collective.
 struct Problem {
   device::Shard shard;
   std::vector<compress::Tensor> tensors;

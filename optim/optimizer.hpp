@@ -20,7 +20,7 @@ namespace onebit::optim {
 
 inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
-/// The phase that a step belongs to. The log's phase column holds these numbers.
+/// The phase that a step belongs to. The log's phase column contains these numbers.
 enum class Phase : int { dense = 0, warmup = 1, compression = 2, dry_run = 3, local = 4 };
 
 std::string_view name(Phase phase);
@@ -80,8 +80,8 @@ struct StateView {
   bool exchanged = false;                              ///< whether the last step went through `exchange`
   const TensorNumbers* tensors = nullptr;
   Denominator denominator = {};  ///< denominator of the last update
-  /// The denominator of the last update if the variance had never been frozen; before the freeze, equal to
-  /// `denominator`. Its variance is null if it is not known, as for 0/1 Adam and its twin.
+  /// What the denominator of the last update would be if the variance had never been frozen; before the freeze, equal
+  /// to `denominator`. Its variance is null if it is unknown, as for 0/1 Adam and its twin.
   Denominator shadow = {};
 };
 
@@ -111,8 +111,8 @@ class Optimizer {
   /// Runs the exchange and updates `parameters`. Collective.
   StepReport finish(device::Buffer<float>& parameters);
 
-  /// Waits for the last step. Throws NumericError, which names worker and tensor or says that it is a server's mean, if
-  /// a vector was not finite and could not be exchanged; the parameters are then meaningless.
+  /// Waits for the last step. Throws NumericError if a vector was not finite and could not be exchanged; the parameters
+  /// are then meaningless. The message names the worker and the tensor, or says that the vector is a server's mean.
   void require_finite() const;
 
   virtual StateView state() const = 0;
@@ -139,8 +139,8 @@ class Optimizer {
 /// The codecs that an optimizer accepts.
 enum class Codecs { any, its_own, none };
 
-/// Number of steps of one kind: steps of the same phase that synchronise (StepReport::synchronised), or do not. They
-/// have the same exchanges.
+/// Number of steps of one kind: steps of the same phase that all synchronise (StepReport::synchronised) or all do not.
+/// They have the same exchanges.
 struct StepCount {
   Phase phase = Phase::dense;
   bool synchronised = true;
@@ -171,8 +171,9 @@ const std::vector<OptimizerEntry>& optimizers();
 /// Returns the schedule of an optimizer; null if it has none, or for an unknown name.
 const StepSchedule* schedule_of(std::string_view optimizer);
 
-/// Name of the codec that the configured optimizer uses: its own default if it has one and either allows no other
-/// (Codecs::its_own) or the user chose none; otherwise exchange.up.name. chosen: whether the user set the codec.
+/// Name of the codec that the configured optimizer uses: the optimizer's own default, if it has one and either allows
+/// no other codec (Codecs::its_own) or the user chose none; otherwise exchange.up.name. chosen: whether the user set
+/// the codec.
 std::string codec_of(const OptimizerConfig& config, bool chosen);
 
 /// The codecs that the configured optimizer accepts. its_own: codecs, feedback and channel are part of the algorithm;

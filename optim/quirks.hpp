@@ -24,7 +24,7 @@ struct TwoStageQuirks {
   bool freezes_once = false;
   /// Moves coordinates with v = 0 like all others.
   bool masks_nothing = false;
-  /// Counts padding in scales and gives it errors. For 1-bit LAMB, see keeps_padding.
+  /// Includes padding in the scales and keeps errors for it. For 1-bit LAMB, see keeps_padding.
   bool padding_as_data = false;
   /// Exchanges and compresses nothing if there is a single worker.
   bool idle_alone = false;
@@ -38,7 +38,7 @@ struct OnebitLambQuirks {
   bool skips_unit_ratios = false;
   /// Leaves the fresh variance at 0 instead of v if freeze_step is 0 or 1.
   bool misses_early_freeze = false;
-  /// Divides by the norm of a tensor's momentum even if that is zero at the freeze. This program throws an error then.
+  /// Divides by the norm of a tensor's momentum at the freeze even if it is zero. This program throws an error instead.
   bool divides_by_zero = false;
   /// Pads the fused vector once and never zeroes the padding again: each step's output there is the next step's input.
   bool keeps_padding = false;
@@ -54,7 +54,7 @@ struct ZeroOneAdamQuirks {
   bool may_end_silent = false;
   /// Moves coordinates with v = 0 like all others.
   bool masks_nothing = false;
-  /// Counts padding in scales and gives it errors.
+  /// Includes padding in the scales and keeps errors for it.
   bool padding_as_data = false;
   /// Exchanges nothing if there is a single worker. Its 1-bit rounds then leave the momentum unchanged.
   bool idle_alone = false;

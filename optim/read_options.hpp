@@ -6,14 +6,14 @@
 
 namespace onebit::optim {
 
-/// Names of options without "optimizer.", separated by blanks; "freeze" is the freeze policy, "freeze.lag" the lag of
+/// Names of options without "optimizer.", separated by spaces; "freeze" is the freeze policy, "freeze.lag" the lag of
 /// the stability ratio, "granularity" the granularity of an exchange. Empty for an unknown optimizer.
 std::string_view options_of_optimizer(std::string_view optimizer);
 
 /// Whether an optimizer reads an option of this name.
 bool takes_option(std::string_view optimizer, std::string_view option);
 
-/// Names of options without "schedule.", separated by blanks; every schedule also reads warmup. Also empty for an
+/// Names of options without "schedule.", separated by spaces; every schedule also reads warmup. Also empty for an
 /// unknown schedule.
 std::string_view options_of_schedule(std::string_view schedule);
 

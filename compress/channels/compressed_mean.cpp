@@ -130,8 +130,8 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
                  FeedbackAudit::Places{&layout_.worker(), channel_->servers(), channel_->error_stride()});
 }
 
-/// For types other than float32, throws ConfigError if the errors cannot be stored in the configured type or the workers
-/// keep no errors.
+/// For types other than float32, throws ConfigError if the errors cannot be stored in the configured type or the
+/// workers keep no errors.
 void CompressedMean::check_error_type(const ExchangeConfig& config) const {
   if (config.error_type == ErrorType::fp32) return;
   const std::string where =

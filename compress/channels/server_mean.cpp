@@ -74,8 +74,7 @@ void ServerMean::visit_state(device::StateVisitor& visitor, device::Buffer<float
 }
 
 /// Plans which bytes of the workers' payloads are sent to which servers. In every vector, the chunks of one rank's
-/// servers are contiguous in a payload. sizes: bytes in use by rank and segment; empty: all reserved bytes are
-/// sent.
+/// servers are contiguous in a payload. sizes: bytes in use by rank and segment; empty: all reserved bytes are sent.
 void ServerMean::plan_scatter(std::span<const Index> sizes) {
   const Range own = shard_.own();
   const Index n = layout_.workers(), vectors = layout_.worker().count();

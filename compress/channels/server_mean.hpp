@@ -20,8 +20,8 @@ namespace onebit::compress {
 ///   error_j      z_j - t_j * sign(z_j)
 ///
 /// Every worker receives all 4 bytes and the 4 scales t_0 ... t_3, and decodes chunk j of the result as t_j *
-/// sign(z_j). Servers 2 and 3 have only padding here, so t_2 = t_3 = 0. With Padding::as_data, s_w is
-/// computed over 32 elements and each t_j over 8.
+/// sign(z_j). Servers 2 and 3 have only padding here, so t_2 = t_3 = 0. With Padding::as_data, s_w is computed
+/// over 32 elements and each t_j over 8.
 class ServerMean final : public Channel {
  public:
   /// `layout`, `up` and `down` must outlive the channel.

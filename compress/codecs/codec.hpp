@@ -46,8 +46,8 @@ struct RngKey {
 };
 
 /// What a group's workers encode. Worker w encodes y = weights * (shared_factor * shared + factors[w] * rows[w]) +
-/// error[w], in parameter order. In 1-bit Adam, `shared` is the momentum and `rows` are the gradients. If
-/// `rows` is null, `error` already holds y, and the other members are ignored.
+/// error[w], in parameter order. In 1-bit Adam, `shared` is the momentum and `rows` are the gradients. If `rows` is
+/// null, `error` already holds y, and the other members are ignored.
 struct EncodeInput {
   const float* shared = nullptr;  ///< [parameters]; null if nothing is shared
   float shared_factor = 0;
@@ -119,8 +119,8 @@ class Codec {
   Payload make_payload(const device::Device& device, const SegmentTable& table, Index rows) const;
 
   /// Encodes into rows [range] of the payload. The error of row range.first + r is at errors.data + r * errors.stride;
-  /// the new error y - decode(encode(y)) is left there. If traits().shared_max is set, payload.shared_max must
-  /// already be filled.
+  /// the new error y - decode(encode(y)) is left there. If traits().shared_max is set, payload.shared_max must already
+  /// be filled.
   virtual void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
                       const RngKey& key, ErrorRows errors, Payload& payload) const = 0;
 

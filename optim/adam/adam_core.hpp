@@ -1,5 +1,5 @@
 #pragma once
-// The common part of the Adam family: moments, the dense step with clipping, bias correction, rules per tensor.
+// The common part of the Adam family: moments, the dense step with clipping, bias correction, and rules per tensor.
 
 #include "compress/channels/channel.hpp"
 #include "device/launch/chunks.hpp"
@@ -19,7 +19,7 @@ void check_adam(const OptimizerConfig& config);
 /// Returns the configuration with freezing switched off, for optimizers that do not freeze by policy.
 OptimizerConfig without_freeze(OptimizerConfig config);
 
-/// The bias of the variance under this configuration: beta2, and whether the optimizer removes it.
+/// The bias of the variance under this configuration: beta2, and whether the optimizer removes the bias.
 VarianceBias variance_bias(const OptimizerConfig& config);
 
 /// Numbers of update t. variance_t: updates that the variance has seen, which bias correction needs.
@@ -34,7 +34,7 @@ class AdamCore {
   const device::Device& device() const { return device_; }
   const VarianceBias& bias() const { return bias_; }
   const FreezePolicy& freeze_policy() const { return policy_; }
-  /// Whether the variance is frozen now, after `updates` dense updates. Called once per update.
+  /// Whether to freeze the variance now, after `updates` dense updates. Called once per update.
   bool freeze_now(Index updates, const StepReport& report) { return policy_.freeze_now(updates, report.stability); }
 
   Index parameters() const { return parameters_; }
@@ -66,12 +66,12 @@ class AdamCore {
   AdamStep clipped_step(Index t, double lr, StepReport& report);
   /// Makes one Adam update with the averaged gradient. Fills the report.
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
-  /// Moves the parameters along the moments without updating these. If the momentum is packed, this unpacks it. moving
-  /// [tensors]: nonzero for tensors whose variance moves, where no coordinate is masked; null if there are none. Fills
-  /// the report.
+  /// Moves the parameters along the moments without updating the moments. Unpacks the momentum if it is packed. moving
+  /// [tensors]: nonzero for tensors whose variance moves, in which no coordinate is masked; null if there are none.
+  /// Fills the report.
   void apply(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
              const std::optional<device::SignVector>& packed = {}, const std::uint8_t* moving = nullptr);
-  /// Records the norm of the variance after the variance was updated. Fills the report's stability.
+  /// Records the norm of the variance after an update of the variance. Fills the report's stability.
   void watch_variance(StepReport& report);
 
   /// Numbers of update t. variance_t: updates that the variance has seen, which bias correction needs.

@@ -21,7 +21,7 @@ struct AdamStep {
 
 /// Numbers of an update that differ between tensors.
 struct TensorRule {
-  Index offset = 0;  ///< offset of its first element in the parameter vector
+  Index offset = 0;  ///< offset of the tensor's first element in the parameter vector
   float weight_decay = 0;
   float coefficient = 1;  ///< factor of the learning rate: LAMB's trust ratio
 };
@@ -51,7 +51,7 @@ ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_d
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
 }
 
-/// What an update reads of a coordinate. A GPU cannot read ahead of a division or a root, so an update reads several
+/// What an update reads for a coordinate. A GPU cannot read ahead of a division or a root, so an update reads several
 /// coordinates before it computes anything.
 struct Coordinate {
   float x, momentum, variance, gradient;
@@ -116,7 +116,7 @@ struct AdamKernel {
 
 /// Moves the parameters along moments that are already updated, as in 1-bit Adam's compression stage and in LAMB. If
 /// `mask` is set, a coordinate with v = 0 keeps m = 0 in tensors whose variance does not move, because one bit cannot
-/// encode 0. If the momentum is packed, this unpacks it. Yields the squared step.
+/// encode 0. If the momentum is packed, the kernel unpacks it. Yields the squared step.
 struct MoveKernel {
   AdamStep s;
   const TensorRule* rules;

@@ -5,7 +5,7 @@
 
 namespace onebit::optim {
 
-/// Yields the terms of ||(g - extra) - stored||^2 of the rows, which the upload rule measures. If `stored` is null, it
+/// Yields the terms of every row's ||(g - extra) - stored||^2, which the upload rule measures. If `stored` is null, it
 /// counts as 0.
 struct InnovationTerm {
   const float* gradients;

@@ -24,7 +24,7 @@ class MeanClipping {
   device::Future<double> square_;  ///< squared norm of the last mean gradient
 };
 
-/// Clips every worker's gradient before an exchange, by its own norm, because the norm of the mean is not known then.
+/// Clips every worker's gradient before an exchange, by its own norm, because the norm of the mean is not yet known.
 class LocalClipping {
  public:
   LocalClipping(const Problem& problem, double bound);

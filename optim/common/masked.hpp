@@ -16,7 +16,7 @@ class MaskedCoordinates {
 
   Index count() const { return coordinates_.size(); }
 
-  /// Finds the masked coordinates again, after the variance changed or more of it was frozen.
+  /// Finds the masked coordinates again, after the variance has changed or more of it has been frozen.
   void follow(const device::Buffer<float>& variance, std::span<const Range> frozen);
 
   /// Visits the flag that says whether the event was reported. The coordinates are not visited, because they follow

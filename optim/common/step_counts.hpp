@@ -6,8 +6,8 @@
 
 namespace onebit::optim {
 
-/// Counts the kinds of steps 1 to `steps`. kind_of(step) returns each step's phase and whether it synchronises, in
-/// order.
+/// Counts steps 1 to `steps` by kind. kind_of(step), called in order, returns a step's phase and whether the step
+/// synchronises.
 template <class KindOf>
 std::vector<StepCount> count_steps(Index steps, const KindOf& kind_of) {
   std::vector<StepCount> counts;

@@ -77,8 +77,8 @@ struct PaddedMomentaKernel {
   }
 };
 
-/// Rescales the exchanged momentum and updates the fresh variance with the gradient that it implies. If `mask` is set,
-/// a coordinate with a frozen v = 0 keeps m = 0.
+/// Rescales the exchanged momentum and updates the fresh variance with the gradient that the momentum implies. If
+/// `mask` is set, a coordinate with a frozen v = 0 keeps m = 0.
 struct FreshVarianceKernel {
   AdamStep s;
   bool mask;

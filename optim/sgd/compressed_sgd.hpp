@@ -5,15 +5,15 @@
 
 namespace onebit::optim {
 
-/// Checks the exchange of an optimizer that needs error feedback. Throws ConfigError if it is switched off, or if a
-/// codec would let the errors grow.
+/// Checks the exchange of an optimizer that needs error feedback. Throws ConfigError if error feedback is switched off,
+/// or if a codec would let the errors grow.
 void require_feedback(const std::string& optimizer, const compress::ExchangeConfig& config);
 
 /// What distinguishes the compressed variants of SGD.
 struct SgdMethod {
   compress::ExchangeConfig exchange;
   Momentum momentum = {};       ///< momentum of the update, after the exchange
-  double clip = 0;              ///< bound of every worker's gradient norm; 0: no clipping
+  double clip = 0;              ///< bound on every worker's gradient norm; 0: no clipping
   bool rescale_errors = false;  ///< multiplies errors by lr_{t-1} / lr_t when the rate changes
 };
 
@@ -34,8 +34,8 @@ struct SgdMethod {
 /// As in the paper, the error is not rescaled. The update is the heavy ball or Nesterov's, whereas the paper moves by
 /// the decoded gradient plus the momentum.
 ///
-/// onebit-sgd: 1-bit SGD (Seide et al., Interspeech 2014): ef-sgd with the codec `onebit` both ways. The paper has one
-/// scale per column of a weight matrix, this method one per tensor.
+/// onebit-sgd: 1-bit SGD (Seide et al., Interspeech 2014): ef-sgd with the codec `onebit` both ways. The paper
+/// quantises each column of a weight matrix separately; this method quantises each server's chunk of a tensor.
 ///
 /// signsgd: majority_vote() of the clipped gradients.
 class CompressedSgd : public Optimizer {
@@ -47,7 +47,7 @@ class CompressedSgd : public Optimizer {
 
  protected:
   void do_begin() override;
-  /// Returns what the workers of a group send. By default, their clipped gradients.
+  /// Returns what the workers of a group send: by default, their clipped gradients.
   virtual compress::EncodeInput worker_side(Range, const compress::EncodeInput& gradients) { return gradients; }
   /// Called after the exchange, when its errors are final.
   virtual void after_exchange() {}

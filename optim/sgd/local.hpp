@@ -1,6 +1,6 @@
 #pragma once
-// Workers that make local steps and synchronise every `local.period` steps, and at the last step of the run, so that it
-// ends with one model. Every worker clips its gradient by its own norm.
+// Workers that make local steps and synchronise every `local.period` steps and at the last step of the run, so that the
+// run ends with one model. Every worker clips its gradient by its own norm.
 
 #include "compress/channels/channel.hpp"
 #include "optim/adam/adam_core.hpp"

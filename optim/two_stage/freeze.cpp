@@ -81,7 +81,7 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   if (!(config.threshold > 0 && config.threshold <= 1)) {
     throw ConfigError("freeze threshold out of range", "freeze.threshold " + shortest(config.threshold), "in (0, 1]");
   }
-  constexpr Index most = Index{1} << 40;  // sums of them are representable
+  constexpr Index most = Index{1} << 40;  // sums of such numbers are representable
   for (const auto& [option, steps] :
        {std::pair{"freeze.lag", config.lag}, {"freeze.after", config.after}, {"freeze.dwell", config.dwell}}) {
     if (steps < 0 || steps > most)

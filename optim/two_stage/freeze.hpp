@@ -30,7 +30,7 @@ std::optional<double> freeze_fraction(const std::string& policy);
 /// The default dwell: a tenth of the lag, at least one step.
 Index default_dwell(Index lag);
 
-/// Decides after each dense update whether the variance is frozen now. DeepSpeed has only the fixed policy.
+/// Decides after each dense update whether to freeze the variance now. DeepSpeed has only the fixed policy.
 ///
 /// published: freezes at the first update at which the ratio of the stored variance reaches the threshold (1-bit Adam,
 /// Tang et al. 2021, section 7.1; here the ratio is symmetric). Under both rules, a ratio counts only once `after`

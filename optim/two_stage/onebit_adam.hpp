@@ -13,7 +13,7 @@ namespace onebit::optim {
 ///                 x  -= lr (m c1 / (sqrt(v) c2 + eps) + weight_decay x), with the frozen v
 ///
 /// c1 = 1 / (1 - beta1^t) and c2 = 1 / sqrt(1 - beta2^K); both are 1 without bias correction. TwoStage describes both
-/// semantics, TensorFreeze describes freeze.scope tensor.
+/// semantics, and TensorFreeze describes freeze.scope tensor.
 class OnebitAdam : public TwoStage {
  public:
   OnebitAdam(const Problem& problem, const OptimizerConfig& config);

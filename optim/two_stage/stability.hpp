@@ -12,20 +12,20 @@ namespace onebit::optim {
 /// gradient's square.
 struct VarianceBias {
   double beta2 = 0;
-  bool removed = false;  ///< whether the optimizer divides by it; if not, the stored variance preconditions
+  bool removed = false;  ///< whether the optimizer removes it; if not, steps use the stored variance
 
   /// The number by which the variance is divided after `updates` updates; 1 if the bias is not removed, or before the
   /// first update.
   double weight(Index updates) const;
 };
 
-/// Returns min(r, 1/r), r = now / before; NaN unless both are above 0.
+/// Returns min(r, 1/r), where r = now / before; NaN unless both are above 0.
 double stability_ratio(double now, double before);
 
 /// Stability ratios of a norm of the variance after an update; NaN if there is none.
 struct Stability {
   double raw = std::numeric_limits<double>::quiet_NaN();        ///< ratio of the stored variance, bias included
-  double corrected = std::numeric_limits<double>::quiet_NaN();  ///< ratio of the variance that preconditions
+  double corrected = std::numeric_limits<double>::quiet_NaN();  ///< ratio of the variance that steps use
 };
 
 /// Compares a norm of the variance with its value `lag` updates ago.
@@ -45,7 +45,7 @@ class StabilityWatch {
   std::deque<double> history_;  // the last norms, at most lag_
 };
 
-/// The stretch of steps on which a ratio has stayed at a threshold or above.
+/// The stretch of steps over which a ratio has stayed at a threshold or above.
 class Dwell {
  public:
   /// steps: the length that the stretch must reach, at least 1.

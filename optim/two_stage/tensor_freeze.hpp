@@ -14,8 +14,8 @@ namespace onebit::optim {
 ///   g = (m_t - beta1 m_{t-1}) / (1 - beta1); with clipping it is the mean of the workers' clipped gradients;
 /// - the variance is stored without bias, so that tensors frozen at different updates need no separate corrections:
 ///   v_t = (beta2 w_{t-1} v_{t-1} + (1 - beta2) g^2) / w_t, w_t = 1 - beta2^t, or 1 if no bias is removed.
-/// A tensor whose variance is 0 is never stable. Empty tensors are not counted, neither among all tensors nor among the
-/// frozen ones.
+/// A tensor whose variance is 0 is never stable. Empty tensors count neither among all tensors nor among the frozen
+/// ones.
 class TensorFreeze {
  public:
   /// policy: the initial policy of every tensor.
@@ -25,7 +25,7 @@ class TensorFreeze {
   bool moves() const { return frozen_ < tensors_; }
   /// Marks [tensors] in device memory: nonzero for tensors whose variance moves.
   const std::uint8_t* moving() const { return moving_.data(); }
-  /// Marks [tensors]: nonzero for tensors that were not frozen after `updates` updates.
+  /// Marks [tensors]: nonzero for tensors that were not yet frozen after `updates` updates.
   std::vector<char> moving_after(Index updates) const;
   /// Marks [tensors]: nonzero for all tensors except those that were frozen in exactly this update.
   std::vector<char> all_but_frozen_by(Index update) const;

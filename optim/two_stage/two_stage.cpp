@@ -201,7 +201,7 @@ Index TwoStage::raise_variance() {
   return raised.raised;
 }
 
-/// Creates the objects of the compression stage, given the frozen variance. A checkpoint holds the state of the last
+/// Creates the objects of the compression stage, given the frozen variance. A checkpoint contains the state of the last
 /// update's exchange, so the tensors that were dense in that update are dense here.
 void TwoStage::begin_compression() {
   if (tensors_) dense_tensors_ = tensors_->moving_after(std::max(frozen_updates_, updates_ - 1));

@@ -43,7 +43,7 @@ void ZeroOneLocal::absorb(Range rows, const float* gradients, Index stride, cons
   for_each_row(device(), rows.count, parameters_, kernel);
 }
 
-/// Applies weight decay to the anchor, as the steps do to the weights; it is not part of the drift.
+/// Applies weight decay to the anchor, as the steps do to the weights; the decay is not part of the drift.
 void ZeroOneLocal::decay(const AdamStep& numbers) {
   if (config_.weight_decay == 0) return;
   for_each(device(), parameters_, DecayKernel{numbers.lr, decay_.data(), anchor_.data()});

@@ -49,7 +49,7 @@ ONEBIT_DEVICE RankedMagnitude ranked_magnitude(const At& at, Index n, Index k, c
   return {found, kth.rank, kth.count};
 }
 
-/// Returns the cut that sends the k largest of the n values at(0), ..., where 0 <= k <= n. Among equal magnitudes, the
+/// Returns the cut that sends the k largest of the n values at(0), ..., where 0 <= k <= n. Of equal magnitudes, the
 /// first ones are sent.
 template <class At, class Lanes>
 ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
