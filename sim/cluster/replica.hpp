@@ -12,7 +12,7 @@ namespace onebit::sim {
 /// Place of a batch in a run: the step, the workers and the part that its examples are for.
 struct BatchPlace {
   Index step = 0;
-  Range group;     ///< workers whose examples the batch holds
+  Range group;     ///< workers whose examples the batch contains
   Index part = 0;  ///< number of the micro-batch, below config.accumulation
   friend bool operator==(const BatchPlace&, const BatchPlace&) = default;
 };
@@ -31,7 +31,8 @@ struct Replica {
   Batch next = {};             ///< batch drawn ahead while the GPU was busy
   BatchPlace next_place = {};  ///< place of `next`; step 0 if no batch was drawn ahead
 
-  /// Draws a batch of a step into `out` (DataSource::sample). On a device that plans, only sets the sizes of `out`.
+  /// Draws a batch of a step into `out` (DataSource::sample). On a device that only counts memory, only sets the sizes
+  /// of `out`.
   void draw(const DataSource& data, Index step, Range workers, Index examples_each, Index first_draw, Batch& out) const;
   /// Puts the features of `batch` where the model reads them.
   void place_batch();
@@ -51,8 +52,8 @@ struct Replica {
   std::string bad_tensor(bool with_gradients) const;
 
   /// Returns bad_tensor() or, if only the model's state is not finite, a clause about that. If all values are finite,
-  /// only a product overflowed; then returns the clause "weights are finite, the largest weight is ..." with the tensor
-  /// of that weight, or a clause about the model's state if a number there is larger.
+  /// only a product can have overflowed; then returns the clause "weights are finite, the largest weight is ..." with
+  /// the tensor of that weight, or a clause about the model's state if a number there is larger.
   std::string first_bad_tensor(bool with_gradients) const;
 };
 

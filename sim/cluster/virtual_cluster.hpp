@@ -18,7 +18,7 @@ struct ComputeSeconds {
   device::Seconds sample = 0;
   device::Seconds forward = 0;
   device::Seconds backward = 0;
-  device::Seconds owned = 0;  ///< update of what single workers own, such as embedding tables
+  device::Seconds owned = 0;  ///< update of what individual workers own, such as embedding tables
   double total() const { return sample + forward + backward + owned; }
 };
 
@@ -60,8 +60,8 @@ RunResources make_resources(const RunConfig& config, DataCache& data);
 class VirtualCluster {
  public:
   explicit VirtualCluster(const RunConfig& config) : VirtualCluster(config, make_resources(config)) {}
-  /// Makes the model, the weights and the optimizer; on devices that plan, they have no values. Throws ConfigError,
-  /// IoError.
+  /// Makes the model, the weights and the optimizer; on devices that only count memory, they have no values. Throws
+  /// ConfigError, IoError.
   VirtualCluster(const RunConfig& config, const RunResources& resources);
 
   Index steps() const { return steps_; }
@@ -83,7 +83,7 @@ class VirtualCluster {
   std::vector<RankShare> shares();
   /// Model, optimizer and weights of this process's first device; in the root, that is the first device of the run,
   /// with worker 0. If workers have their own weights, those of the device's first worker come first. The other devices
-  /// hold copies, except of rows that belong to workers.
+  /// hold copies of everything except rows that belong to workers.
   const Model& model() const { return *replicas_.front().model; }
   const optim::Optimizer& optimizer() const { return *replicas_.front().optimizer; }
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }

@@ -42,8 +42,8 @@ struct Batch {
   std::vector<float> features;          ///< features [rows x feature_count], standardised; empty for token data
   std::vector<std::uint32_t> examples;  ///< numbers of the examples in the source's rows(), [rows]
   const float* on_device = nullptr;     ///< features in the device's memory, instead of `features`
-  /// Tokens [rows x context] in [0, vocabulary), oldest first; or bags [rows x context] of row numbers, table after
-  /// table, in which kNoRow marks unused slots. Empty for other data.
+  /// Tokens [rows x context] in [0, vocabulary), oldest first; or bags [rows x context] of row numbers, table by table,
+  /// in which kNoRow marks unused slots. Empty for other data.
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> labels;  ///< labels [rows x targets] in [0, classes), or kNoLabel
   DrawPlace place;
@@ -164,7 +164,7 @@ enum class Switch { automatic, yes, no };
 /// Number of examples that a source makes, unless its entry or the user says otherwise.
 inline constexpr Index kUsualExamples = 10000;
 
-/// Options of all sources; each uses those that its registry entry names.
+/// Options of all sources; each source uses those that its registry entry names.
 struct DataConfig {
   std::string name = "text";
   std::vector<std::string> paths = {};
@@ -188,7 +188,7 @@ struct DataConfig {
   Index tables = 0;                 ///< clicks*: number of tables; 0: as many as `rows` lists, or 26
   std::string rows = "kaggle";      ///< clicks*: rows of the tables, see bag_tables
   Index max_rows = 20000;  ///< clicks*: limit of a table's rows, if `rows` is kaggle; criteo: rows of every table
-  double zipf = 1.05;      ///< clicks: exponent of the law of ids
+  double zipf = 1.05;      ///< clicks: exponent of Zipf's law for the ids
   double drift = 0.0;      ///< clicks: share of the ranks that get other ids on each day
   Index bag = 0;           ///< draws of ids for a bag (clicks-random: their maximum); 0: 1 (clicks-random: 10)
   bool fixed_bag = false;  ///< clicks-random: whether every bag has `bag` draws
@@ -199,7 +199,7 @@ struct DataConfig {
 struct DataEntry {
   std::string_view name;
   std::string_view doc;
-  std::string_view options;  ///< options data.* that it uses, separated by spaces
+  std::string_view options;  ///< options data.* that the source uses, separated by spaces
   std::unique_ptr<DataSource> (*make)(const DataConfig&);
   Index examples = kUsualExamples;  ///< DataConfig::examples, unless the user chooses
 };
@@ -207,7 +207,7 @@ struct DataEntry {
 /// Returns the table of all sources.
 std::span<const DataEntry> data_sources();
 
-/// Returns DataEntry::examples of the entry with a name; kUsualExamples for an unknown name.
+/// Returns DataEntry::examples of the entry with this name; kUsualExamples for an unknown name.
 Index usual_examples(std::string_view name);
 
 /// Reads or makes the source `config.name`. Throws ConfigError for an unknown name (naming candidates), an option out

@@ -15,8 +15,8 @@ class ExampleTable {
   /// Size in bytes above which the examples of a source stay on the host.
   static constexpr Index kMostBytes = Index{2} << 30;
 
-  /// Makes a table if the source has features and they are not too large. On a device that plans, the table has no
-  /// values.
+  /// Makes a table if the source has features and they are not too large. On a device that only counts memory, the
+  /// table has no values.
   static std::optional<ExampleTable> of(const device::Device& device, const DataSource& data);
 
   /// Sets batch.on_device to the features of batch.examples, which stay there until the next call.

@@ -29,8 +29,8 @@ struct SendingColumns {
   static SendingColumns everyone(Index workers, Index columns);
 };
 
-/// A boundary between workers. Forward, each sender sends its columns of every example to the worker that has the
-/// example; backward, the gradients return. Each (sender, receiver) pair is encoded separately.
+/// A boundary between workers. In the forward pass, each sender sends its columns of every example to the worker that
+/// has the example; in the backward pass, the gradients return. Each (sender, receiver) pair is encoded separately.
 ///
 /// With SendingColumns::to_all, an all-reduce adds up the columns. If they are encoded, an all-gather hands them to
 /// every worker instead, in one block for the examples of each worker. The step then exchanges nothing else: every
@@ -58,7 +58,7 @@ class Boundary final : public Layer {
   void end_step(const StepEnd& end) override;
 
  private:
-  /// What one direction keeps.
+  /// What the layer keeps for one direction.
   struct Way {
     device::Purpose purpose;
     netmodel::Direction direction;
@@ -68,7 +68,7 @@ class Boundary final : public Layer {
     std::vector<double> whole = {}, crossed = {};
   };
 
-  /// How the rows of a batch size are cut, and their payloads.
+  /// How rows are cut into segments for one batch size, and their payloads.
   struct Layout {
     compress::SegmentTable table;  ///< segments of a row
     std::vector<Index> senders;    ///< sender of each segment

@@ -1,5 +1,5 @@
 #pragma once
-// Options of what crosses between workers in model parallelism.
+// Options for what crosses between workers in model parallelism.
 
 #include <string>
 
@@ -23,7 +23,7 @@ inline constexpr double kTableRate = 1, kAdagradRate = 0.01;
 
 /// How the embedding tables of a model are divided and trained.
 struct TablesConfig {
-  Index width = 0;                ///< numbers in a row; 0: the model's default
+  Index width = 0;                ///< numbers per row; 0: the model's default
   std::string split = "table";    ///< table | row | column
   std::string optimizer = "sgd";  ///< sgd | adagrad (row-wise)
   /// Learning rate before the schedule. 0: that of the run if its optimizer is a form of SGD; with other optimizers,

@@ -10,7 +10,7 @@ namespace onebit::sim {
 /// Which worker sends a column of an activation, and its place in what this worker sends.
 struct SendingColumn {
   Index sender = 0;
-  Index rank = 0;   ///< number of the column among the sender's
+  Index rank = 0;   ///< number of the column among the sender's columns
   Index width = 0;  ///< number of columns of the sender
   Index start = 0;  ///< number of columns of all senders before this one
 };

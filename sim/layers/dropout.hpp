@@ -8,7 +8,8 @@
 
 namespace onebit::sim {
 
-/// A place in a network with dropout, and its rate. Different sites of a network must have different numbers.
+/// A place in a network where dropout is applied, and its rate. Different sites of a network must have different
+/// numbers.
 struct DropoutSite {
   double rate = 0;  ///< share of the elements that become zero, in [0, 1)
   Index number = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// A differentiable piece of a network. Layers are combined when they are constructed (Sequential, Residual); each then
-// adds its tensors to the model's Parameters. Each owns what it keeps from the forward to the backward pass.
+// A differentiable piece of a network. Layers are combined when they are constructed (Sequential, Residual); each layer
+// then adds its tensors to the model's Parameters. A layer owns what it keeps from the forward to the backward pass.
 
 #include "device/comm/state.hpp"
 #include "device/memory/grow.hpp"
@@ -65,10 +65,10 @@ class Layer {
   /// launch kernels return false.
   virtual bool replayable() const { return true; }
 
-  /// Visits the state that passes leave to later steps, such as running statistics.
+  /// Visits the state that passes leave for later steps, such as running statistics.
   virtual void visit_state(device::StateVisitor&) {}
 
-  /// Does the work that the layer has once per step, after all its passes and the optimizer's update. Collective.
+  /// Does the layer's once-per-step work, after all its passes and the optimizer's update. Collective.
   virtual void end_step(const StepEnd&) {}
 
   /// Returns the number of floating-point operations of the matrix products of both passes for one example. reads_data:

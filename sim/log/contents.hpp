@@ -19,16 +19,16 @@ class Contents {
   /// Reads the contents of a file. Throws IoError if it cannot be read.
   static Contents of(const Object& file);
 
-  /// Notes elements of a type that go into a dataset (or an attribute) from byte first_byte on, in the order of the
-  /// file. A part that begins where another ends is joined to it. Noting the same part again replaces it; parts may not
-  /// overlap otherwise.
+  /// Notes elements of a type that are written to a dataset (or an attribute), starting at byte first_byte, in the
+  /// order of the file. A part that begins where another ends is joined to it. Noting the same part again replaces it;
+  /// parts may not overlap otherwise.
   void note(const std::string& path, hid_t type, const void* data, Index elements, Index first_byte = 0);
   /// Notes the part [rows, 1, width] of a dataset [rows, layers, width], as write_layer takes it.
   void note_layer(const Object& dataset, hid_t type, const void* data, Index layer);
-  /// Notes what a dataset already holds, read in pieces. Throws IoError.
+  /// Notes what a dataset already contains, reading it in pieces. Throws IoError.
   void note_stored(const Object& dataset);
 
-  /// Throws IoError naming the first object that is missing from `found` or differs in it. file: place for the message.
+  /// Throws IoError naming the first object that is missing from `found` or differs there. file: place for the message.
   void require_in(const Contents& found, const Where& file) const;
 
   /// Returns one checksum of all datasets and attributes with their names, independent of the order of writing.
@@ -73,7 +73,7 @@ void for_each_piece(const Object& dataset, const Use& use) {
 
 /// Reads the contents of a file that was written and closed. Throws IoError.
 Contents read_back(const Object& closed);
-/// Throws IoError if a closed file does not hold what was written to it.
+/// Throws IoError if a closed file does not contain what was written to it.
 void verify(const Object& closed);
 
 }  // namespace onebit::sim::h5

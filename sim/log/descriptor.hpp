@@ -22,8 +22,8 @@ class Descriptor {
 
   int get() const { return value_; }
 
-  /// Reads `bytes` bytes from `place` on, or fewer if the file ends earlier. Returns their number; if that fails, -1
-  /// with errno set.
+  /// Reads `bytes` bytes starting at `place`, or fewer if the file ends earlier. Returns the number of bytes read, or
+  /// -1 with errno set on failure.
   ssize_t read_at(void* data, std::size_t bytes, off_t place) const {
     return transfer(pread, static_cast<char*>(data), bytes, place);
   }
@@ -33,7 +33,7 @@ class Descriptor {
   }
 
  private:
-  /// Repeats a call that a signal interrupts or that transfers only a part.
+  /// Repeats a call if a signal interrupts it or if it transfers only some of the bytes.
   template <class Call, class Bytes>
   ssize_t transfer(Call call, Bytes* data, std::size_t bytes, off_t place) const {
     std::size_t done = 0;

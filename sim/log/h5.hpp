@@ -18,8 +18,8 @@ namespace onebit::sim::h5 {
 
 class Contents;
 
-/// Owns one identifier and closes it with the function for its kind. Close objects that were written to with
-/// h5::close(): the destructor cannot report a failure and is meant for readers and error paths.
+/// Owns one identifier and closes it with the function for its kind. Use h5::close() to close objects that were written
+/// to: the destructor cannot report a failure and is meant for readers and error paths.
 class Id {
  public:
   using Close = herr_t (*)(hid_t);
@@ -99,15 +99,15 @@ enum class Space {
 /// Creates a file in the newest format, as SWMR requires. A file that is written while others read it must be paged:
 /// when a process is killed during a write, Linux stops the write at a page boundary, and a half-written block of
 /// metadata is unreadable.
-/// user_block: bytes at its start that HDF5 leaves alone (0, 512, 1024, ...). Throws IoError, including if the file
-/// exists.
+/// user_block: number of bytes at the start of the file that HDF5 leaves alone (0, 512, 1024, ...). Throws IoError,
+/// including if the file exists.
 Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0,
                    Space space = Space::packed);
 
-/// Opens a file for reading. swmr: its writer may still be writing, or was killed. Throws IoError, and ConfigError as
-/// require_readable() does.
+/// Opens a file for reading. swmr: the file's writer may still be writing, or may have been killed. Throws IoError, and
+/// ConfigError as require_readable() does.
 Object open_file(const std::string& path, bool swmr, const std::string& kind = "log");
-/// Opens a file for reading that this process has written, or that it is to check. Throws IoError.
+/// Opens for reading a file that this process has written or has to check. Throws IoError.
 Object open_own(const std::string& path, const std::string& kind = "log", bool swmr = false);
 
 /// Opens a file for SWMR writing, even if its writer was killed: clears the marks that the writer left. The caller must
@@ -139,7 +139,7 @@ Id text_type(std::size_t size);  ///< type of texts of a fixed length, UTF-8, pa
 Object create_scalar(const Object& file, std::string_view name, hid_t type);
 /// Creates a dataset with `count` elements.
 Object create_array(const Object& file, std::string_view name, hid_t type, Index count);
-/// Creates a dataset with fixed sizes of its dimensions, slowest dimension first.
+/// Creates a dataset whose dimensions have fixed sizes, slowest dimension first.
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// Creates a chunked dataset with no rows yet. width < 0: one value per row, else `width` values per row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
@@ -167,10 +167,10 @@ void write(const Object& dataset, hid_t memory_type, const void* data);
 void append_rows(const Object& dataset, hid_t memory_type, const void* data, Index written, Index rows);
 /// Cuts or extends the dataset to `rows` rows.
 void set_rows(const Object& dataset, Index rows);
-/// Writes `rows` existing rows, from row `first` on.
+/// Overwrites `rows` existing rows, starting at row `first`.
 void write_rows(const Object& dataset, hid_t memory_type, const void* data, Index rows, Index first);
-/// Reads `rows` rows from row `first` on (the whole dataset if it is a scalar). Throws IoError if the rows do not
-/// exist, hold another kind of values, or do not fill `target` exactly.
+/// Reads `rows` rows starting at row `first` (the whole dataset if it is a scalar). Throws IoError if the rows do not
+/// exist, contain values of another kind, or do not fill `target` exactly.
 void read_rows(const Object& dataset, hid_t memory_type, Target target, Index rows, Index first = 0);
 
 /// Write or read the elements at one index of the second of three dimensions.
@@ -182,7 +182,8 @@ void read_layer(const Object& dataset, hid_t memory_type, Target target, Index l
 bool is_plain(hid_t type);
 /// Checks that a read is safe. Throws IoError unless `count` values of the file's type `stored` convert to
 /// `memory_type` and fill `target` exactly. Numbers convert to numbers (enumerations count as numbers), other values
-/// only within their class. Values of variable length are read as pointers, so only in the file's own type.
+/// only within their class. Values of variable length are read as pointers, so they can be read only in the file's own
+/// type.
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where);
 /// Throws IoError if the dataset's file is too small to hold that many bytes, however well it is compressed. Must be
 /// called before a size from a file decides how much memory is allocated.

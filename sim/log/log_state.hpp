@@ -26,8 +26,8 @@ std::optional<FileState> state_of(const std::string& path);
 /// Whether the file exists, is not truncated, and was closed by its writer. False if the file is not HDF5.
 bool log_is_closed(const std::string& path);
 
-/// Whether a program has a log locked: its writer or a program that compresses it, or a reader, perhaps only for a
-/// moment. Unknown if the file system has no locks or the file cannot be opened.
+/// Whether a program has a log locked: its writer, a program that compresses it, or a reader (perhaps only for a
+/// moment). Unknown if the file system has no locks or the file cannot be opened.
 enum class LogUse { in_use, free, unknown };
 LogUse log_use(const std::string& path);
 /// Whether a program has a log locked, as far as that can be known.

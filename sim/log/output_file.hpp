@@ -1,6 +1,7 @@
 #pragma once
 // The file that a log is written to: creation, replacement, and a lock that keeps other writers away. HDF5 releases its
-// own lock when SWMR starts, and would truncate a file before asking who has it open. Internal to sim/log.
+// own lock when SWMR starts, and would truncate a file before checking whether another program has it open. Internal to
+// sim/log.
 
 #include <functional>
 #include <string>
@@ -17,8 +18,8 @@ void check_replaceable(const std::string& path, bool overwrite);
 /// Returns the temporary name PATH.part, under which a log or another HDF5 output is written.
 std::string part_of(const std::string& path);
 
-/// Creates a file under a temporary name. First removes a file of that name that a killed program has left, unless a
-/// program has it open, or a link of that name; links are never followed. Throws ConfigError.
+/// Creates a file under a temporary name. First removes a link of that name, or a file of that name that a killed
+/// program has left (unless a program has it open); links are never followed. Throws ConfigError.
 h5::Object create_part(const std::string& path, h5::Space space = h5::Space::packed);
 
 /// Creates the file of a log as PATH.part, so that nobody sees it before its header is complete. Throws ConfigError if
@@ -29,7 +30,7 @@ h5::Object create_unnamed(const std::string& path, bool overwrite);
 void give_name(const h5::Object& file, bool overwrite);
 
 /// Calls replace() while no other program can begin to use the file. replace() returns 0, or -1 with errno set. Throws
-/// ConfigError if it fails or if a program has the file open.
+/// ConfigError if replace() fails or if a program has the file open.
 void replace_unused(const std::string& path, const std::function<int()>& replace);
 
 /// Waits until the open file is on the disk. Throws IoError.
@@ -51,7 +52,7 @@ class SharedLock {
 /// Keeps others from replacing or continuing a log while its writer closes it and checks it once more.
 class ClosedLog {
  public:
-  /// Locks the log; to be constructed before the log is closed. Throws IoError if its path no longer names it.
+  /// Locks the log; to be constructed before the log is closed. Throws IoError if the path no longer names that file.
   explicit ClosedLog(const h5::Object& file);
 
   /// Writes a few bytes in place, bypassing HDF5, waits until they are on disk, and reads them back. Throws IoError.

@@ -9,16 +9,16 @@ namespace onebit::sim {
 
 /// Reads everything in an HDF5 file, in the ways in which the readers of logs, traces, weights and checkpoints do, and
 /// closes it. It reads one value of each chunk, which makes HDF5 read the whole chunk. It skips contiguous data, which
-/// cannot make HDF5 misbehave. It ignores errors in single objects, because the readers of these objects report them.
-/// swmr: the file's writer may still be writing. Throws IoError if a group cannot be listed, so that not everything was
-/// read, and std::bad_alloc if HDF5 or this program could not allocate memory.
+/// cannot make HDF5 misbehave. It ignores errors in individual objects, because the readers of these objects report
+/// them. swmr: the file's writer may still be writing. Throws IoError if a group cannot be listed, so that not
+/// everything was read, and std::bad_alloc if HDF5 or this program could not allocate memory.
 void read_everything(const std::string& path, bool swmr);
 
 /// Returns why a process must not read a file; empty if it may. Several threads may call it at the same time.
 using ReadCheck = std::function<std::string(const std::string& path, bool swmr)>;
 
-/// Sets the check of the HDF5 files that this process opens and has not written itself. At first there is none. Must be
-/// called before any file is opened.
+/// Sets the check for the HDF5 files that this process opens but has not written itself. By default there is none. Must
+/// be called before any file is opened.
 void set_read_check(ReadCheck check);
 
 /// Checks HDF5 files in parallel, so that the answers are known when the files are opened. Reports nothing itself:

@@ -52,7 +52,7 @@ class LogReader {
   bool closed() const;
 
   /// Number of committed rows of a group: "steps", "workers", "tensors", "probes", "evaluations", "events", "traffic".
-  /// 0 if the log has none.
+  /// 0 if the log does not have the group.
   Index committed_rows(std::string_view group = "steps") const;
 
   /// Reads a numeric column such as "steps/loss": one value per committed row or, in list columns of /workers and
@@ -69,7 +69,7 @@ class LogReader {
   std::vector<Event> events() const;
   std::vector<StepTraffic> traffic() const;
 
-  /// Reads every row and discards it, so that damage is thrown or noted.
+  /// Reads every row and discards it, so that any damage throws an error or is noted.
   void read_all() const;
 
   /// Datasets and groups in the file that this program does not know, as "group/name".

@@ -55,7 +55,7 @@ inline constexpr std::string_view run_status_names[] = {"running", "finished", "
 inline std::string name_of(RunStatus status) {
   return std::string(run_status_names[static_cast<std::size_t>(status)]);
 }
-/// Replaces the status if the writer finds at the end that the file does not hold what it wrote.
+/// Replaces the status if the writer finds at the end that the file does not contain what was written to it.
 inline constexpr std::string_view damaged_status = "damaged";
 
 struct StepRow {
@@ -223,7 +223,7 @@ std::string_view cut_text(std::string_view text, std::size_t bytes);
 /// Path of a column, such as "steps/loss".
 std::string path_of(const Column& column);
 
-/// Returns the column with a path. Precondition: it is in the table.
+/// Returns the column with this path. Precondition: the table has such a column.
 const Column& log_column(std::string_view path);
 
 /// A group of rows with its own count of committed rows, and the path of that count.

@@ -15,8 +15,8 @@ struct Superblock {
   std::uint64_t end = 0;       ///< bytes that the file should have; 0 if unknown
   std::uint64_t size = 0;      ///< bytes that it has
 
-  /// Whether bytes are missing at its end: a copy was cut off, or a writer could not write them (full disk, a limit on
-  /// the size of files).
+  /// Whether bytes are missing at the end of the file: a copy was cut off, or a writer could not write them (full disk,
+  /// a limit on the size of files).
   bool is_truncated() const { return end > size; }
 };
 

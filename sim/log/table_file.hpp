@@ -18,9 +18,9 @@ struct TableColumn {
 };
 
 /// Creates the file as create_part() does, under a temporary name, and writes it. All columns must have the same number
-/// of rows, at least one. The root gets the attributes format and format_version, each dataset units and doc. On return
-/// the file is on disk and has been read back; if anything fails, it is removed. Throws ConfigError if the file cannot
-/// be created, IoError if writing fails.
+/// of rows, at least one. The root gets the attributes format and format_version; each dataset gets units and doc. On
+/// return the file is on disk and has been read back; if anything fails, it is removed. Throws ConfigError if the file
+/// cannot be created, IoError if writing fails.
 void write_table(const std::string& path, std::string_view format, Index version,
                  const std::vector<TableColumn>& columns);
 

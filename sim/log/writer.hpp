@@ -14,7 +14,7 @@ namespace onebit::sim {
 /// survive a kill and a full disk, and can be read at any time. Not thread-safe.
 ///
 /// A failed write throws IoError ("cannot write log: No space left on device (run.h5: /)"). The log then accepts
-/// nothing more, holds what was committed before, and stays open and locked until the process ends.
+/// nothing more, keeps what was committed before, and stays open and locked until the process ends.
 class LogWriter {
  public:
   /// Creates the file, which gets its name once its header is complete. overwrite: replaces an existing file, unless
@@ -22,10 +22,10 @@ class LogWriter {
   /// writing fails. On failure it leaves no new file behind.
   LogWriter(const std::string& path, const LogHeader& header, bool overwrite);
 
-  /// Continues a log that has this header and that no program is writing any more. `seen`: its rows when it was read.
-  /// Cuts off the rows beyond `keep` and appends `events` to the events that stay. Throws ConfigError if another
-  /// program has the log open or has written to it since it was read; IoError if the log lacks a column or writing
-  /// fails.
+  /// Continues a log that has this header and that no program is writing any more. `seen`: how many rows it had when it
+  /// was read. Cuts off the rows beyond `keep` and appends `events` to the events that stay. Throws ConfigError if
+  /// another program has the log open or has written to it since it was read; IoError if the log lacks a column or
+  /// writing fails.
   LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen,
             const std::vector<Event>& events = {});
 

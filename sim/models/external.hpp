@@ -7,7 +7,7 @@ namespace onebit::sim {
 /// A model that a user's program computes (docs/external-model.md), in one process for each device. Weights and batches
 /// go to the program, gradients and losses come back, through shared memory. How the program rounds is its own choice.
 /// A run has the same bits for any worker group and any devices if the program's gradient of a worker does not depend
-/// on the other workers of a request. On a device that plans, the program is only asked for its layout.
+/// on the other workers of a request. On a device that only counts memory, the program is only asked for its layout.
 class ExternalModel final : public Model {
  public:
   /// Starts the program. Throws ConfigError if it cannot be started or is not a worker program.
@@ -30,7 +30,7 @@ class ExternalModel final : public Model {
   void take_row(const GradientRows& rows, Index worker);
 
   device::Device device_;
-  std::unique_ptr<ExternalProgram> program_;  ///< null on a device that plans
+  std::unique_ptr<ExternalProgram> program_;  ///< null on a device that only counts memory
   ExternalLayout layout_;
   std::vector<float> before_;  ///< old values of a row that gradients are added to
 };

@@ -34,8 +34,8 @@ std::string shown(const std::string& text);
 
 /// Runs `sh -c command` in its own process group, with no other file of this process open. Ending the command
 /// also ends its tree: its process group, and every process whose environment contains a marker, a variable with a
-/// random name. This also finds orphans and processes in other sessions. It misses only those that have left the group
-/// and removed the marker from their environment.
+/// random name. Orphans and processes in other sessions are thus found too. Only processes that have left the group and
+/// removed the marker from their environment are missed.
 ///
 /// A guard, which is a second shell, ends the tree if this process ends in any way without doing so.
 class ExternalCommand {

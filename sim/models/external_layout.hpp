@@ -30,7 +30,7 @@ struct ExternalLayout {
 /// Splits a line at blanks.
 std::vector<std::string> words_of(const std::string& line);
 
-/// Returns the values of "name=value" words from the second word on; ignores other words.
+/// Returns the values of "name=value" words, starting with the second word; ignores other words.
 std::map<std::string, std::string> values_of(const std::string& line);
 
 /// The tensors of a layout, while their lines arrive: at most 65,536 tensors and 2^40 parameters.

@@ -1,6 +1,6 @@
 #pragma once
-// A shell command that runs alongside this program and talks to it in lines: this program writes its standard input and
-// reads its output.
+// A shell command that runs alongside this program and exchanges lines of text with it: this program writes to the
+// command's standard input and reads its output.
 
 #include <chrono>
 #include <optional>
@@ -30,11 +30,11 @@ class ExternalProcess {
   /// the line is lost and the next receive() reports it. Throws what receive() throws.
   void send(const std::string& line, double seconds);
 
-  /// Returns the next line of the answer, without its end. Throws WorkerError if the command has ended (the message has
-  /// its exit status and the last line of its standard error), if it has closed its standard output, if the time limit
-  /// has expired, if more than 1 MiB comes without an end of line, or if the answer is longer than 16 MiB. Throws
-  /// StopError if a stop was requested and the answer did not arrive within the grace period. The command is then
-  /// killed at once.
+  /// Returns the next line of the answer, without its line end. Throws WorkerError if the command has ended (the
+  /// message has its exit status and the last line of its standard error), if it has closed its standard output, if the
+  /// time limit has expired, if more than 1 MiB comes without an end of line, or if the answer is longer than 16 MiB.
+  /// Throws StopError if a stop was requested and the answer did not arrive within the grace period. The command is
+  /// then killed at once.
   std::string receive();
 
  private:

@@ -16,7 +16,7 @@ namespace onebit::sim {
 /// which is always 1; its weight is penalised like the others.
 class Logistic final : public Model {
  public:
-  /// network: has the tensors, and the loss without the penalty.
+  /// network: contains the tensors and computes the loss without the penalty.
   Logistic(const device::Device& device, std::unique_ptr<Model> network, const Penalty& penalty, bool bias)
       : device_(device), network_(std::move(network)), penalty_(penalty), bias_(bias), chunks_(parameters()) {}
 
@@ -29,8 +29,8 @@ class Logistic final : public Model {
   /// Returns L = lambda_max(X^T X) / (4 n) plus the penalty's greatest curvature (lambda; nonconvex: 2 lambda), where n
   /// is the number of training examples. This is the curvature at w = 0, where it is greatest. lambda_max is computed
   /// in double by power iteration: a Rayleigh quotient approaches it from below. The iteration stops when the relative
-  /// change is at most 1e-9, or after 200 rounds. mu is the smallest curvature of the penalty: lambda, 0 for none,
-  /// -lambda / 2 for nonconvex. The other constants are not known.
+  /// change is at most 1e-9, or after 200 rounds. mu is the smallest curvature of the penalty: lambda for l2, 0 for
+  /// none, and -lambda / 2 for nonconvex. The other constants are not known.
   std::optional<Constants> constants(const DataSource& data) const override;
 
  private:

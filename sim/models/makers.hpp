@@ -26,7 +26,7 @@ std::unique_ptr<Model> make_des_fm(const device::Device& device, const ModelConf
 std::unique_ptr<Model> make_des_deepfm(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_external(const device::Device& device, const ModelConfig& config, const DataSource& data);
 
-/// Returns the activation with a name. Throws ConfigError for an unknown name.
+/// Returns the activation with this name. Throws ConfigError for an unknown name.
 Activation parse_activation(const std::string& name);
 
 /// Throws ConfigError unless value is from 1 to 2^20.
@@ -47,7 +47,7 @@ void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<s
 /// Adapts the first layer of a network, which reads [height][width][channels], to the images of a data source.
 std::unique_ptr<Layer> reads_images(const ImageShape& image, std::unique_ptr<Layer> layer);
 
-/// Makes a model of the layers in sequence. tables: the one among them that workers own; null if there is none.
+/// Makes a model of the layers in sequence. tables: the layer among them that workers own; null if there is none.
 std::unique_ptr<Model> make_network(const device::Device& device, Parameters parameters,
                                     std::vector<std::unique_ptr<Layer>> layers, Index targets = 1,
                                     EmbeddingBags* tables = nullptr);

@@ -81,13 +81,13 @@ struct BoundarySums {
 /// Rows of embedding tables that a step has read and updated.
 struct TouchedRows {
   Index count = 0;
-  Index width = 0;  ///< numbers in a row
-  Index state = 0;  ///< numbers that the tables' optimizer keeps for a row
+  Index width = 0;  ///< numbers per row
+  Index state = 0;  ///< numbers per row that the tables' optimizer keeps
 
   /// Minimum number of bytes that a step moves: each row is read to pool it, its gradient is written and read, and the
   /// row and its state are read and written.
   double bytes() const { return 4.0 * static_cast<double>(count * (5 * width + 2 * state)); }
-  /// The part of these that the update takes, without pooling.
+  /// The part of these bytes that the update moves, without pooling.
   double update_bytes() const { return bytes() - 4.0 * static_cast<double>(count * width); }
 };
 
@@ -133,11 +133,11 @@ class Model {
   /// Evaluates a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
 
-  /// Visits the state, apart from the weights, that steps leave to later steps, such as running statistics and the
-  /// parameters that single workers own.
+  /// Visits the state, apart from the weights, that steps leave for later steps, such as running statistics and the
+  /// parameters that individual workers own.
   virtual void visit_state(device::StateVisitor&) {}
 
-  /// Ends a step, after the optimizer has updated the weights: updates the parameters that single workers own, and
+  /// Ends a step, after the optimizer has updated the weights: updates the parameters that individual workers own, and
   /// records what the workers exchanged in addition to gradients. Collective.
   virtual void end_step(const StepEnd&) {}
 
@@ -146,7 +146,7 @@ class Model {
   virtual std::optional<Constants> constants(const DataSource& data) const;
 };
 
-/// Options of all models; each uses those that its registry entry names.
+/// Options of all models; each model uses those that its registry entry names.
 struct ModelConfig {
   std::string name = "ngram";
   std::string init = {};            ///< file of initial weights (sim/run/weights_file.hpp); empty: drawn from the seed
@@ -194,8 +194,8 @@ enum class Input { features, images, tokens, bags, none, any };
 struct ModelEntry {
   std::string_view name;
   std::string_view doc;
-  /// Options model.* that it uses, separated by spaces, and the groups `tables` and `boundary`; model.init applies to
-  /// every model.
+  /// Options model.* that the model uses, separated by spaces, and the groups `tables` and `boundary`; model.init
+  /// applies to every model.
   std::string_view options;
   Input input;
   Target target;  ///< what to predict from token data
@@ -209,7 +209,7 @@ struct ModelEntry {
 
 std::span<const ModelEntry> models();
 
-/// Returns the model with a name. Throws ConfigError naming candidates.
+/// Returns the model with this name. Throws ConfigError naming candidates.
 const ModelEntry& model_entry(const std::string& name);
 
 /// Fills in the model's default sizes where none are given. Throws ConfigError for an unknown name.

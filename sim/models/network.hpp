@@ -27,7 +27,7 @@ struct HalfPass {
 /// weight-gradient products are split by worker. A GPU replays a forward or backward pass that it has recorded before.
 class Network final : public Model {
  public:
-  /// Takes layers that end in targets x classes logits and have added their tensors to `parameters`. tables: the one
+  /// Takes layers that end in targets x classes logits and have added their tensors to `parameters`. tables: the layer
   /// among them that workers own; null if there is none.
   Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets,
           EmbeddingBags* tables);

@@ -10,13 +10,13 @@ namespace onebit::sim {
 /// The probe of one device. Its results are the same on every device.
 class BoundaryProbe {
  public:
-  /// group: workers whose gradients are held at the same time.
+  /// group: number of workers whose gradients are held at the same time.
   BoundaryProbe(const device::Shard& shard, Index parameters, Index group);
 
   /// Runs the pass again without the codec, for a batch whose gradients are already in `rows`.
   void pass(Model& model, const Weights& weights, Batch& batch, const GradientRows& rows);
-  /// Takes the group's gradients: `coded`, which are those with the codec, and those that pass() has computed without
-  /// it.
+  /// Takes the group's gradients: `coded`, which were computed with the codec, and those that pass() has computed
+  /// without it.
   void absorb(Range group, const float* coded);
   /// Adds the products of the mean gradients. Collective.
   void add(BoundarySums::Agreement& agreement);

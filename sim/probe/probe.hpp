@@ -1,6 +1,6 @@
 #pragma once
 // Measures the state of a run, or of a replay, for the log. Norms are computed in double by deterministic reductions.
-// With several processes, all take part and the root gets the row.
+// With several processes, the functions are collective unless they say otherwise, and the root gets the row.
 
 #include <functional>
 
@@ -24,7 +24,7 @@ class MeasuredDevices {
   using OnEach = std::function<void(const Work&)>;
 
   MeasuredDevices(VirtualCluster& cluster);
-  /// on_each: calls its argument for every device of this process, on all at the same time.
+  /// on_each: calls its argument for all devices of this process at the same time.
   explicit MeasuredDevices(OnEach on_each) : on_each_(std::move(on_each)) {}
 
   void on_each(const Work& work) const { on_each_(work); }

@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// Applies a term of the whole vector to the elements of tensors, which have the given ranges in it.
+/// Applies a term of the whole vector to the elements of its tensors, which occupy the given ranges.
 template <class Term>
 struct TensorTerm {
   const Range* tensors;

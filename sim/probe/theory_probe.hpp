@@ -16,7 +16,7 @@ namespace onebit::sim {
 /// workers have their own). One is taken on the step's own examples, another on as many further examples.
 class TheoryProbe {
  public:
-  /// group: workers whose gradients are held at the same time.
+  /// group: number of workers whose gradients are held at the same time.
   TheoryProbe(const RunConfig& config, const Replica& replica, std::shared_ptr<const DataSource> data, Index group);
 
   bool due(Index step) const { return step % config_.probe.every == 0; }

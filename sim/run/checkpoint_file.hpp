@@ -14,7 +14,7 @@ h5::Object open_checkpoint_file(const std::string& path);
 /// Writes the length and two checksums of a closed file to its first block. One checksum is of the file's bytes, the
 /// other of the values that were passed to HDF5. Throws IoError.
 void seal(const h5::Object& closed);
-/// Throws IoError if a sealed file does not hold the values that were passed to HDF5.
+/// Throws IoError if a sealed file does not contain the values that were passed to HDF5.
 void verify_written(const h5::Object& closed);
 /// Throws ConfigError if the length or a checksum does not match the file, IoError if reading fails.
 void verify_seal(const std::string& path);

@@ -15,7 +15,7 @@ namespace onebit::sim {
 /// if workers_every > 0, one of /workers.
 struct LogConfig {
   Index every = 1;            ///< steps between rows of /steps
-  Index workers_every = 200;  ///< steps between rows of /workers; they read every worker's errors; 0: none
+  Index workers_every = 200;  ///< steps between rows of /workers; a row reads every worker's errors; 0: none
   Index tensors_every = 10;   ///< steps between rows of /tensors; 0: none
   double flush_seconds = 2;   ///< longest time between flushes
   Index flush_every = 0;      ///< maximum number of steps between flushes; 0: no limit

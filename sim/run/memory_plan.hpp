@@ -12,9 +12,10 @@ struct MemoryPlan {
     Index bytes = 0;
   };
   /// Bytes by purpose: for CPU devices of one process, the sum over the devices; for GPUs or several processes, those
-  /// of the device that needs most. Runs on CPUs also have rows for copies on the host, the log, and data and program.
+  /// of the device that needs the most. Runs on CPUs also have rows for copies on the host, the log, and data and
+  /// program.
   std::vector<Row> rows;
-  Index limit = 0;             ///< bytes that the run may take; with several processes, each of them
+  Index limit = 0;             ///< bytes that the run may take; with several processes, that each process may take
   Index worker_group = 0;      ///< workers of a device whose gradients are held at the same time
   bool keeps_examples = true;  ///< value for RunResources::keeps_examples
 
@@ -43,8 +44,9 @@ std::string out_of_memory(const std::string& plan);
 /// machine. On CPUs, what the process already holds is added before taking nine tenths.
 Index memory_limit(const RunConfig& config, const RunResources& resources);
 
-/// Plans the run at its worker group; if none is given, at the one chosen for speed or, if that does not fit, at the
-/// largest that does. Throws ConfigError with the numbers if the run does not fit, before anything large is allocated.
+/// Plans the run with its worker group. If none is given, uses the group chosen for speed or, if that does not fit, the
+/// largest group that does. Throws ConfigError with the numbers if the run does not fit, before anything large is
+/// allocated.
 MemoryPlan plan_memory(const RunConfig& config, const RunResources& resources);
 
 /// Reads the data, opens the devices and plans the memory. Throws ConfigError, IoError.

@@ -34,8 +34,8 @@ struct Resumption {
 /// they then differ. Throws ConfigError if the log is found damaged when it is opened; if its data, tensors or workers
 /// are not the cluster's; if the checkpoint has another configuration or lies beyond the run's end; or if all rows
 /// would be replaced because no checkpoint is usable. Throws IoError if rows of the log are damaged. Collective over
-/// processes: the root reads the log and chooses the checkpoint, all processes read it; in the others only the state is
-/// meaningful.
+/// processes: the root reads the log and chooses the checkpoint, and all processes read that checkpoint; in processes
+/// other than the root, only the state is meaningful.
 Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace);
 
 }  // namespace onebit::sim

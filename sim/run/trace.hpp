@@ -1,16 +1,16 @@
 #pragma once
 // Gradient traces: recorded gradients, which any framework can write, and the parameters that a replay computes.
 //
-// A trace holds gradients float32 [steps, workers, parameters], x0 float32 [parameters] and tensor_sizes int64
+// A trace contains gradients float32 [steps, workers, parameters], x0 float32 [parameters] and tensor_sizes int64
 // [tensors]. Optional are
-//   - tensor_shapes int64 [tensors, 2]: rows and columns of each tensor (0 columns: a vector)
-//   - losses float64 [steps, workers]: the workers' training losses
-//   - a group for each reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and,
-//     if workers differ, params_all_workers [workers, steps, parameters]. A case may also have its own gradients (with
-//     losses), its own x0, and the random numbers that were drawn in it.
+// - tensor_shapes int64 [tensors, 2]: rows and columns of each tensor (0 columns: a vector)
+// - losses float64 [steps, workers]: the workers' training losses
+// - a group for each reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and,
+// if workers differ, params_all_workers [workers, steps, parameters]. A case may also have its own gradients (with
+// losses), its own x0, and the random numbers that were drawn in it.
 //
-// A compact trace holds norms instead of gradients: gradient_squares float64 [steps, tensors], the squared l2 norm of
-// each tensor's mean gradient over the workers, and tensor_sizes. Optional are losses and, also [steps, tensors],
+// A compact trace contains norms instead of gradients: gradient_squares float64 [steps, tensors], the squared l2 norm
+// of each tensor's mean gradient over the workers, and tensor_sizes. Optional are losses and, also [steps, tensors],
 // gradient_l1 (l1 norms of the same gradients) and sign_changes (share of their elements whose sign is not that of the
 // step before; NaN in the first step). The l1 norm of a variance follows from these squares alone.
 
@@ -44,8 +44,8 @@ class GradientTrace {
   Index parameters() const { return parameters_; }
   /// Sizes of the tensors that were recorded.
   const std::vector<Index>& tensor_sizes() const { return tensor_sizes_; }
-  /// Tensors of the parameter vector, with their shapes if the trace has them; of at most one element in a compact
-  /// trace.
+  /// Tensors of the parameter vector, with their shapes if the trace has them. In a compact trace, each has at most one
+  /// element.
   const std::vector<compress::Tensor>& tensors() const { return tensors_; }
   const std::vector<float>& x0() const { return x0_; }
 
@@ -56,9 +56,9 @@ class GradientTrace {
   /// Reads numbers of a compact trace in one step, 0-based: [tensors]. Empty if the trace lacks the dataset. Throws
   /// ConfigError if the dataset is not [steps, tensors].
   std::vector<double> numbers_of_tensors(const std::string& dataset, Index step) const;
-  /// Reads the workers' losses of one step, 0-based: [workers]. Empty if the trace holds none.
+  /// Reads the workers' losses of one step, 0-based: [workers]. Empty if the trace contains none.
   std::vector<double> losses(Index step) const;
-  /// Returns a hash that tells traces apart: of the sizes, x0, and the first and the last step's gradients.
+  /// Returns a hash of the sizes, x0, and the gradients of the first and the last step; it tells traces apart.
   std::string hash() const;
 
   /// Names of the reference cases.

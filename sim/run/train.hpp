@@ -57,7 +57,7 @@ struct RunResult {
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
 
-/// Trains a cluster that read_checkpoint has brought to some step, until its last step and in one process. The new log
+/// Trains a cluster that read_checkpoint has brought to some step until its last step, in one process. The new log
 /// begins with the rows of `parent` up to that step; `parent` is the log of the run that this one branches off from.
 /// Both must have the same groups of rows and log every step. Throws what train throws, and ConfigError if the parent
 /// is shorter or has other groups of rows.

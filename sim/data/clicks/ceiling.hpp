@@ -20,7 +20,7 @@ struct ClickCeiling {
 /// logits: the true ones. labels: 1 is a click. Neither is empty.
 ClickCeiling click_ceiling(std::span<const double> logits, std::span<const std::int32_t> labels);
 
-/// Describes it: "log loss 0.4572 (0.4561 expected), AUC 0.8013, 25.6% clicks".
+/// Describes a ceiling: "log loss 0.4572 (0.4561 expected), AUC 0.8013, 25.6% clicks".
 std::string describe(const ClickCeiling& ceiling);
 
 }  // namespace onebit::sim

@@ -15,7 +15,7 @@ namespace onebit::sim {
 class ClickRows {
  public:
   /// Throws ConfigError if a number is out of range, if the examples take too much memory, or if paths are given.
-  /// row_bytes: what the generator keeps for each row of a table.
+  /// row_bytes: bytes that the generator keeps for each row of a table.
   ClickRows(const std::string& name, const DataConfig& config, Index slots, Index row_bytes);
 
   const std::vector<BagTable>& tables() const { return made_.facts.tables; }

@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// Days that the examples of `clicks` are divided into.
+/// Number of days that the examples of `clicks` are divided into.
 inline constexpr Index click_days = 7;
 
 /// Makes `config.examples` clicks and non-clicks: features and ids of ClickDraws, with labels drawn by ClickTeacher
@@ -24,10 +24,10 @@ inline constexpr Index click_days = 7;
 std::unique_ptr<DataSource> make_clicks(const DataConfig& config);
 
 /// Makes `config.examples` examples like those of the random mode of DLRM's reference implementation: features are
-/// uniform on [0, 1). A bag has n = config.bag draws round(u (rows - 1)) with uniform u or, unless config.fixed_bag,
-/// round(max(1, u min(rows, n))) such draws; its ids are in ascending order without repetition. Labels are 0 and 1 with
-/// probability 1/2, regardless of everything else. Nothing can be learned, so these data are for measurements of speed.
-/// Throws what make_clicks throws.
+/// uniform on [0, 1). With config.fixed_bag, a bag has n = config.bag draws, each round(u (rows - 1)) with uniform u;
+/// otherwise it has round(max(1, u min(rows, n))) such draws. The ids of a bag are in ascending order without
+/// repetition. Labels are 0 and 1 with probability 1/2, regardless of everything else. Nothing can be learned, so these
+/// data are for measurements of speed. Throws what make_clicks throws.
 std::unique_ptr<DataSource> make_random_clicks(const DataConfig& config);
 
 }  // namespace onebit::sim

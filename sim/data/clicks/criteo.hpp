@@ -15,7 +15,7 @@ namespace onebit::sim {
 inline constexpr Index criteo_numbers = 13;
 inline constexpr Index criteo_categories = 26;
 
-/// Reads lines of 40 fields separated by tabs: a label, 0 or 1, 13 whole numbers, and 26 categories of 1 to 16
+/// Reads lines of 40 fields separated by tabs: a label (0 or 1), 13 whole numbers, and 26 categories of 1 to 16
 /// hexadecimal digits. A number or category may be missing (an empty field). A line may end with CR LF, and empty lines
 /// are skipped. Files are plain or gzipped; several are concatenated.
 ///
@@ -41,7 +41,7 @@ struct CriteoExamples {
 /// Adds the examples of a file, which is fed in pieces of any size.
 class CriteoParser {
  public:
-  /// most: number of examples to read at most; 0: all. rows: rows of a table.
+  /// most: maximum number of examples to read; 0: all. rows: number of rows of a table.
   CriteoParser(std::string name, Index rows, Index most, CriteoExamples& examples);
 
   /// Returns the number of bytes that it used: fewer than all if it has read enough examples.

@@ -21,7 +21,7 @@ class ZipfRanks {
 
  private:
   std::vector<double> sums_;          // sum of the weights up to and including each rank
-  std::vector<std::uint32_t> guide_;  // [i]: the rank at i/rows; a draw is searched between two of them
+  std::vector<std::uint32_t> guide_;  // [i]: the rank at i/rows; a draw is searched for between two of them
 };
 
 }  // namespace onebit::sim

@@ -10,7 +10,7 @@ namespace onebit::sim {
 /// Whether the bytes begin like a gzip file.
 bool is_gzip(std::span<const std::uint8_t> bytes);
 
-/// Takes the next bytes of a file; they are valid until it returns.
+/// Takes the next bytes of a file; they are valid until the call returns.
 using TakePiece = std::function<void(std::span<const std::uint8_t>)>;
 
 /// Unpacks one or more consecutive gzip members in pieces of at most 64 KiB, and gives each to `take`. Throws

@@ -19,7 +19,8 @@ class InputFile {
   Index size() const { return file_.size(); }
   bool packed() const;
 
-  /// Whether the contents that opening() returns have a NUL. Throws ConfigError if a packed file is damaged there.
+  /// Whether the contents that opening() returns contain a NUL byte. Throws ConfigError if a packed file is damaged
+  /// there.
   bool binary() const;
 
   /// Returns the contents of the file, unpacked if its first bytes are those of gzip. A plain file is mapped read-only

@@ -15,7 +15,7 @@ namespace onebit::sim {
 /// which is what a data-parallel worker sees if workers do not exchange statistics. Each worker keeps its own running
 /// statistics. Each training pass updates them with momentum 0.1 (and the unbiased variance), unless the pass has
 /// freeze_running_stats. An evaluation uses those of worker 0, as PyTorch's DistributedDataParallel evaluates rank 0.
-/// Before the first pass they are 0 and 1.
+/// Before the first pass, the running mean is 0 and the running variance is 1.
 class Norm final : public Layer {
  public:
   /// Throws Error unless the number of groups divides the number of channels; with shape.batch every channel is a
@@ -24,7 +24,7 @@ class Norm final : public Layer {
 
   void reserve(const Pass& pass) override;
   void forward(const Pass& pass, const float* input, float* output) override { forward(pass, input, nullptr, output); }
-  /// Adds `addend`, as large as the output, before the ReLU.
+  /// Adds `addend`, which has the size of the output, before the ReLU.
   void forward(const Pass& pass, const float* input, const float* addend, float* output);
   /// Multiplies output_delta by the slope of the ReLU, which makes it the gradient with respect to an addend.
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,

@@ -17,7 +17,7 @@ struct TablePlace {
   Index slots = 0;       ///< slots of its bags
 };
 
-/// Returns the range of part `part` of `count` items; the first (count mod parts) parts have one item more.
+/// Returns the range of part `part` of `count` items; the first (count mod parts) parts have one more item.
 ONEBIT_HOST_DEVICE constexpr Range share_of(Index count, Index parts, Index part) {
   const Index each = count / parts, more = count % parts;
   return {part * each + (part < more ? part : more), each + (part < more ? 1 : 0)};
@@ -45,12 +45,12 @@ struct DrawNormalTableKernel {
   }
 };
 
-/// Returns the part of a table of n rows that holds a row. Part p holds the rows from ceil(n p / parts) on.
+/// Returns the part of a table of n rows that contains a row. Part p starts at row ceil(n p / parts).
 ONEBIT_HOST_DEVICE inline Index part_of(Index row, Index n, Index parts) {
   return row * parts / n;
 }
 
-/// output[example][part][table] = sum of the bag's rows that the part holds.
+/// output[example][part][table] = sum of the bag's rows that the part contains.
 struct PoolKernel {
   Index tables, parts, width, slots;
   const TablePlace* places;
@@ -75,12 +75,12 @@ struct PoolKernel {
   }
 };
 
-/// A row of a table that a step has touched, and the examples whose bags hold it.
+/// A row of a table that a step has touched, and the examples whose bags contain it.
 struct TouchedRow {
   Index row = 0;     ///< number among the rows of all tables
-  Index column = 0;  ///< first column of the pooled vector that it is part of
+  Index column = 0;  ///< its first column in the pooled vector
   Index first = 0;   ///< its first entry in the list of examples
-  Index count = 0;   ///< its number of entries, one for every time that a bag holds the row
+  Index count = 0;   ///< its number of entries, one for every time that a bag contains the row
 };
 
 /// gradient[touched row] = factor * sum of its examples' deltas, in the order of the entries.

@@ -9,7 +9,7 @@
 namespace onebit::sim {
 
 /// output[part][table] = the sum of the bag's rows of the table (Naumov et al. 2019) or, with several parts, of those
-/// rows that the part holds. The input is the pass's bags, not numbers.
+/// rows that the part contains. The input is the pass's bags, not numbers.
 ///
 /// The tables are not among the model's tensors: their gradients are not averaged, and no optimizer sees them. When a
 /// step ends, the owners update the rows that it has touched, with the gradient of the mean loss over all workers. A
@@ -26,13 +26,13 @@ class EmbeddingBags final : public Layer {
     Index parts = 1;    ///< parts that the rows of a table are divided into
     Index workers = 1;  ///< workers of the run
     Index copies = 1;   ///< number of owners that need each row number
-    /// Rows are initially drawn from N(0, deviation^2), or from U(-1/sqrt(n), 1/sqrt(n)) if it is 0, where n is the
-    /// number of rows of the table.
+    /// Rows are initially drawn from N(0, deviation^2), or from U(-1/sqrt(n), 1/sqrt(n)) if the deviation is 0, where n
+    /// is the number of rows of the table.
     double deviation = 0;
-    Index zeros = 0;  ///< with a deviation: columns, from the first, that are initially 0
+    Index zeros = 0;  ///< with a deviation: number of leading columns that are initially 0
   };
-  /// Draws the tables by the seed. On a device that plans, they have no values. Throws ConfigError for options out of
-  /// range.
+  /// Draws the tables from the seed. On a device that only counts memory, they have no values. Throws ConfigError for
+  /// options out of range.
   EmbeddingBags(const device::Device& device, Shape shape, const TablesConfig& config, std::uint32_t seed);
 
   /// The tables, one after another in weights(): table1, table2, ...

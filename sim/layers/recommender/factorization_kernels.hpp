@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// Returns the part that holds item `item`, if share_of divides `count` items.
+/// Returns the part that item `item` belongs to when share_of divides `count` items.
 ONEBIT_HOST_DEVICE constexpr Index share_with(Index count, Index parts, Index item) {
   const Index each = count / parts, more = count % parts, larger = more * (each + 1);
   return item < larger ? item / (each + 1) : more + (item - larger) / each;
@@ -83,7 +83,7 @@ struct FactorizationKernel {
   }
 };
 
-/// Gradient of the sums: da = dz, dq_f = dz q_f, dc = -dz / 2, then that of what the deep part reads.
+/// Gradient of the sums: da = dz, dq_f = dz q_f, dc = -dz / 2, then the gradient of what the deep part reads.
 struct FactorizationDeltaKernel {
   Index factors, columns;
   const float* output_delta;

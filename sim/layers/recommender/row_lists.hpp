@@ -8,12 +8,12 @@
 
 namespace onebit::sim {
 
-/// The touched rows, table after table and by ascending number, and for each row the examples whose bags hold it.
+/// The touched rows, table by table in ascending order, and for each row the examples whose bags contain it.
 struct RowLists {
   std::vector<TouchedRow> rows;
   std::vector<std::int32_t> examples;
 
-  /// Makes the lists of bags [examples][slots]. An example is listed as often as its bag holds the row; a row's
+  /// Makes the lists of bags [examples][slots]. An example is listed as often as its bag contains the row; a row's
   /// examples are in ascending order. Pooled vectors are [parts][tables][width].
   void list(std::span<const std::int32_t> bags, std::span<const TablePlace> tables, Index parts, Index width);
 

@@ -14,7 +14,7 @@ namespace onebit::sim {
 /// contiguous range of the columns of every table.
 enum class TableSplit { table, row, column };
 
-/// Returns the split with a name. Throws ConfigError for an unknown name.
+/// Returns the split with this name. Throws ConfigError for an unknown name.
 TableSplit parse_table_split(const std::string& name);
 
 /// Throws ConfigError with a hint if there are more workers than `items`, e.g. tables.

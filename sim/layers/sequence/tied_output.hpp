@@ -8,8 +8,8 @@ namespace onebit::sim {
 /// output[position] = input[position] E^T + b with an embedding's table E [vocabulary x width]. b is optional: a
 /// separate tensor that is initially zero. Maps [positions][width] to [positions][vocabulary].
 ///
-/// Both layers contribute to the table's gradient. This one writes it, because its backward pass runs first; the
-/// embedding, which must have Shape::tied, adds to it.
+/// Both layers contribute to the table's gradient. This layer writes the gradient, because its backward pass runs
+/// first; the embedding, which must have Shape::tied, adds to it.
 class TiedOutput final : public Layer {
  public:
   TiedOutput(Parameters& parameters, const Embedding& embedding, bool biased);
