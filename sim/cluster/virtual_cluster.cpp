@@ -307,8 +307,8 @@ GradientRows VirtualCluster::rows_of(device::Buffer<float>& gradients, const Bat
   return {gradients.data(), model().parameters(), place.part > 0, share};
 }
 
-/// Computes the gradients of the batch that the replica holds, one of config.accumulation parts, and adds them to those
-/// of the earlier parts.
+/// Computes the gradients of the replica's batch, which is one of config.accumulation parts, and adds them to those of
+/// the earlier parts.
 GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
                                       const BatchPlace& place, ComputeSeconds& seconds) const {
   GradientPass pass = replica.model->gradients(weights, replica.batch, rows_of(gradients, place));

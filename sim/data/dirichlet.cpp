@@ -31,7 +31,7 @@ double log_gamma_variate(double shape, device::RandomCounter& counter) {
 std::vector<double> dirichlet(double alpha, Index workers, Index stream) {
   std::vector<double> shares(static_cast<std::size_t>(workers));
   for (Index w = 0; w < workers; ++w) {
-    // Gamma(a) = Gamma(a + 1) U^(1/a). Computes its logarithm, because for a small a it underflows.
+    // Gamma(a) = Gamma(a + 1) U^(1/a). Computes the logarithm, because the variate itself underflows for a small a.
     device::RandomCounter counter{.step = 1 + stream, .worker = w};
     const double boost = std::log(open_uniform(counter)) / alpha;
     ++counter.element;

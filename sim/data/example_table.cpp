@@ -10,8 +10,8 @@
 namespace onebit::sim {
 namespace {
 
-/// Makes a table of all examples, each read by read(example, row), and copies some at a time. On a device that plans,
-/// reads none.
+/// Makes a table of all examples, each read by read(example, row), and copies some at a time. On a device that only
+/// counts memory, reads none.
 template <class T, class Read>
 device::Buffer<T> table_of(const device::Device& device, Index examples, Index features, const Read& read) {
   constexpr Index piece = Index{4} << 20;

@@ -162,7 +162,7 @@ void require_stored(const Object& dataset, Index rows) {
   const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);  // HDF5 1.10 refuses H5S_ALL here
   check(H5Dget_num_chunks(dataset.id.get(), space.get(), &stored), dataset.where);
   if (stored >= whole) return;
-  // HDF5 takes long to look for one of many chunks, so this comes second.
+  // HDF5 takes a long time to find one of many chunks, so this check comes second.
   Index missing = 0, parts = 0;
   for (hsize_t row = 0; static_cast<Index>(row) < rows; row += chunk[0], ++parts) {
     if (chunk_at(dataset, row).address == HADDR_UNDEF) ++missing;

@@ -38,7 +38,8 @@ bool lock_refused(int fd, int kind) {
   return flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-/// If a log's writer could not extend it, extends it to the length that its superblock states, which HDF5 demands.
+/// If the writer of a log could not extend the file, extends it to the length that its superblock states, as HDF5
+/// demands.
 void restore_length(int fd, const std::string& path) {
   const Superblock superblock = read_superblock(path);
   if (superblock.is_truncated() && ftruncate(fd, static_cast<off_t>(superblock.end)) != 0) {

@@ -140,7 +140,8 @@ double bytes_of_rows(const LogReader& log) {
 
 void read_as_log(const std::string& path) {
   const LogReader log(path, Damage::tolerated);
-  // One value of each chunk has been read already. The rows of a large log would take much time and memory again.
+  // One value of each chunk has been read already. Reading the rows of a large log would again take much time and
+  // memory.
   if (bytes_of_rows(log) > most_bytes_of_rows) return;
   attempt([&] { log.steps(); });
   attempt([&] { log.workers(); });

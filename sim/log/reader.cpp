@@ -130,7 +130,7 @@ struct LogReader::File {
     if (sizes.empty()) h5::fail(dataset.where, "it is a scalar instead of rows");
     const Index rows = std::min(most, as_index(sizes[0], dataset.where));
     if (!superblock.is_truncated()) return rows;
-    std::error_code error;  // a live log has grown since it was opened
+    std::error_code error;  // a live log may have grown since it was opened
     const std::uintmax_t size = std::filesystem::file_size(object.where.file, error);
     const Index stored = h5::stored_rows(dataset, rows, error ? 0 : static_cast<Index>(size));
     if (damage == Damage::refused && stored < rows) refuse_truncated(superblock, object.where.file);

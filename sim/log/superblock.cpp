@@ -45,7 +45,7 @@ Superblock read_superblock(const std::string& path) {
   }
   const bool has_flags = bytes[version_at] == 3 && bytes[address_bytes_at] == 8;
   if (!has_flags) return {};  // another tool has rewritten the file, so no run is writing it
-  // Ask for the size last: a file that is being written grows before its superblock records the growth.
+  // Get the size of the file last: a file that is being written grows before its superblock records the growth.
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   const Superblock superblock{(bytes[flags_at] & swmr_flag) != 0,

@@ -148,7 +148,8 @@ ExternalCommand::~ExternalCommand() {
   end();
 }
 
-/// Leaves the ended shell waitable, so that its number, which is also that of the group, is not given to a stranger.
+/// Leaves the ended shell waitable, so that its number, which is also that of the group, is not given to an unrelated
+/// process.
 bool ExternalCommand::has_ended() const {
   siginfo_t info = {};
   if (shell_ == 0) return true;

@@ -80,8 +80,8 @@ ExternalProcess::~ExternalProcess() {
   ended(kGrace);
 }
 
-/// Returns whether the command ends within `seconds` seconds. Meanwhile reads its output, so that it does not block on
-/// it.
+/// Returns whether the command ends within `seconds` seconds. Reads the command's output while waiting, so that the
+/// command does not block on a full pipe.
 bool ExternalProcess::ended(double seconds) {
   const Time limit = Clock::now() + duration_of(seconds);
   while (!command_.has_ended()) {
@@ -135,7 +135,8 @@ bool ExternalProcess::take_line(std::string& line) {
   return true;
 }
 
-/// Waits a moment for text from the command or, if `to_send`, for room in its input. Throws if the time is over.
+/// Waits a moment for text from the command or, if `to_send`, for room in its input. Throws once the time limit has
+/// expired.
 void ExternalProcess::wait_in_time(bool to_send) {
   refuse_late();
   std::array<pollfd, 3> files = {{{command_.output.get(), POLLIN, 0},
@@ -158,7 +159,7 @@ void ExternalProcess::read_errors() {
   if (stderr_.size() > kKeptErrors) stderr_.erase(0, stderr_.size() - kKeptErrors);
 }
 
-/// Throws if the time for the answer is over, or the time that remains for it after a stop request.
+/// Throws once the time limit of the answer has expired, or the limit that applies to it after a stop request.
 void ExternalProcess::refuse_late() {
   const Time now = Clock::now();
   const Clock::duration patience = std::max(duration_of(kGrace), 2 * slowest_);

@@ -129,7 +129,7 @@ void ExternalProgram::malformed(const std::string& answer, const std::string& wa
 
 namespace {
 
-/// Keeps the layouts of all commands, and the programs that have only told their layout so far.
+/// Keeps the layouts of all commands, and the programs that have only reported their layout so far.
 class Waiting {
  public:
   ExternalLayout layout(const ExternalSpec& spec) {

@@ -64,7 +64,7 @@ void TheoryProbe::set_point(const Replica& replica, Floats& point) const {
   point.upload(replica.optimizer->local_weights() ? replica.mean_weights().to_host() : replica.weights.to_host());
 }
 
-/// Computes the gradients of the group's workers over as many parts as a step has, from first_part on.
+/// Computes the gradients of the group's workers over as many parts as a step has, starting with first_part.
 void TheoryProbe::pass(Replica& replica, Index step, Range group, const Floats& point, Index first_part, Floats& rows) {
   const float share = 1.0f / static_cast<float>(config_.accumulation);
   for (Index part = 0; part < config_.accumulation; ++part) {

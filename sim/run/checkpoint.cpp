@@ -37,7 +37,7 @@ void visit(device::StateVisitor& visitor, RunState& state) {
   });
 }
 
-/// Calls use(path, rest of the name) for every file whose name begins like a checkpoint of the log.
+/// Calls use(path, rest of the name) for every file whose name begins like that of a checkpoint of the log.
 void for_each_file(const std::string& log, const std::function<void(const fs::path&, std::string_view)>& use) {
   const std::string start = fs::path(log).filename().string() + std::string(kInfix);
   std::error_code error;

@@ -37,7 +37,7 @@ struct Seal {
   std::optional<unsigned long> contents = {};  ///< checksum of the values passed to HDF5
 };
 
-/// Returns the length and the checksum of what the file holds after its first block.
+/// Returns the length and the checksum of what the file contains after its first block.
 Seal seal_of(const Descriptor& file, const std::string& path) {
   Seal seal;
   std::vector<unsigned char> piece(kPiece);

@@ -17,8 +17,8 @@ using Rows = std::vector<MemoryPlan::Row>;
 
 constexpr Index kSteps = 6;
 
-/// Bytes that an open log takes in the program and in HDF5, whatever it holds; half of them are HDF5's code. Measured
-/// with HDF5 1.10.
+/// Bytes that an open log takes in the program and in HDF5, whatever it contains; half of them are HDF5's code.
+/// Measured with HDF5 1.10.
 constexpr Index kLog = 6'500'000;
 
 Index total_of(const Rows& rows) {

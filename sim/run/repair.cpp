@@ -46,7 +46,7 @@ void require_damage(const std::string& path, const std::string& reason) {
   if (count < 0) throw IoError("cannot read log: " + std::string(std::strerror(errno)), path);
 }
 
-/// Waits for readers, which hold a log for a moment.
+/// Waits for readers, which lock a log only for a moment.
 void wait_until_unused(const std::string& path) {
   for (int tries = 20; log_is_in_use(path); usleep(100'000)) {
     if (--tries == 0) {
@@ -76,7 +76,7 @@ std::string names_of(const std::vector<UnreadableColumn>& columns) {
   return join(names, ", ");
 }
 
-/// Opens a log and tries all of its columns. Throws NotRepairable if not even its header can be read.
+/// Opens a log and tries to read all of its columns. Throws NotRepairable if not even its header can be read.
 LogReader readable_part(const std::string& path, const std::string& reason) {
   try {
     LogReader log(path, Damage::tolerated);

@@ -106,8 +106,8 @@ struct GradientTrace::File {
   h5::Object losses = {};
 };
 
-/// Returns the path of the gradients. If only the cases have gradients and none is named, returns those of the first
-/// case, because the sizes can be read from them.
+/// Returns the path of the gradients. If only the cases have gradients and none is named, returns the path of the first
+/// case's gradients, because the sizes can be read from them.
 std::string GradientTrace::gradients_of(const std::string& name) const {
   const std::string place = own_or_common(file_->file, name, "gradients");
   if (h5::exists(file_->file, place)) return place;

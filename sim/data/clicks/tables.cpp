@@ -16,7 +16,7 @@ constexpr Index most_tables = 1024;
 constexpr Index most_rows = (Index{1} << 31) - 1;
 constexpr Index most_slots = 4096;
 
-/// Numbers of different values in the columns of Criteo's Kaggle data set, as many implementations of DLRM list them.
+/// Numbers of different values in the columns of Criteo's Kaggle data set, as listed by many implementations of DLRM.
 constexpr Index kaggle_rows[] = {1460,  583,  10131227, 2202608, 305, 24,     12517,   633,   3,
                                  93145, 5683, 8351593,  3194,    27,  14992,  5461306, 10,    5652,
                                  2173,  4,    7046547,  18,      15,  286181, 105,     142572};

@@ -170,7 +170,7 @@ void EmbeddingBags::exchange(const device::Shard& shard, Index draws, bool measu
   shard.communicator->all_to_all(device_, to, from);
 }
 
-/// Lists the touched rows, and returns their number; on a device that plans, the largest possible one.
+/// Lists the touched rows, and returns their number; on a device that only counts memory, the largest possible one.
 Index EmbeddingBags::list_rows(Index examples) {
   const Index most = examples * slots_;  // the same in every step, so that buffers grow once
   const Index most_rows = std::min(most, rows_);

@@ -23,8 +23,8 @@ void FieldSums::reserve(const Pass& pass) {
   grow(packed_delta_, pass.device, pass.examples() * shape_.fields * shape_.factors);
 }
 
-/// Calls `use` with the parts that have one field more than the others, and with the others, unless there are no such
-/// parts or they have no fields.
+/// Calls `use` with the parts that have one more field than the others, if there are any, and with the others, if they
+/// have fields.
 template <class Use>
 void FieldSums::each(const Use& use) const {
   const Index fields = shape_.fields / shape_.parts, more = shape_.fields % shape_.parts;

@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// Sorts the entries by row; equal rows keep their order. This is a radix sort of 11 bits a pass.
+/// Sorts the entries by row; equal rows keep their order. This is a radix sort with 11 bits per pass.
 void RowLists::sort(Index table_rows) {
   constexpr int digit = 11;
   sorted_.resize(entries_.size());
