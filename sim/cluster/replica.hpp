@@ -31,8 +31,8 @@ struct Replica {
   Batch next = {};             ///< batch drawn ahead while the GPU was busy
   BatchPlace next_place = {};  ///< place of `next`; step 0 if no batch was drawn ahead
 
-  /// Draws a batch of a step into `out` (DataSource::sample). On a device that only counts memory, only sets the sizes
-  /// of `out`.
+  /// Draws a batch of a step into `out` (DataSource::sample). On a device that only counts memory, sets nothing but the
+  /// sizes of `out`.
   void draw(const DataSource& data, Index step, Range workers, Index examples_each, Index first_draw, Batch& out) const;
   /// Puts the features of `batch` where the model reads them.
   void place_batch();

@@ -37,8 +37,8 @@ struct SendingColumns {
 /// worker has everything that the gradients of the layers above depend on, so the traffic that other layers and the
 /// optimizer have recorded is discarded. Because gradients then cost nothing, they are dense unless backward = mask.
 ///
-/// In evaluations, the layer is the identity unless the batch asks for the boundary. Then all columns cross, and codecs
-/// with a memory start with an empty one.
+/// In evaluations, the layer is the identity unless the batch has AtBoundaries::coded. Then all columns cross, and
+/// codecs with a memory start with an empty one.
 ///
 /// With backward = mask, the gradient of an element that was not sent is 0, and only the values of the others return,
 /// as float32. The result is the exact gradient of the loss with a fixed mask (Gupta et al. 2021). A zero counts as not

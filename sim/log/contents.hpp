@@ -1,5 +1,5 @@
 #pragma once
-// Checksums of every dataset and attribute that an HDF5 file holds or should hold. Internal to sim.
+// Checksums of every dataset and attribute that an HDF5 file contains or should contain. Internal to sim.
 
 #include <algorithm>
 #include <cstdint>

@@ -61,7 +61,7 @@ struct Where {
 struct Object {
   Id id;
   Where where;
-  std::shared_ptr<Contents> contents = {};  ///< what the file should hold, if it is being written
+  std::shared_ptr<Contents> contents = {};  ///< what the file should contain, if it is being written
 };
 
 /// Memory that a read fills exactly.

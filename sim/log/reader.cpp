@@ -71,7 +71,7 @@ struct LogReader::File {
         damage(how),
         closed(!block.being_written) {}
 
-  /// Reads something of a column. If damage is tolerated, notes a failure instead of throwing, and returns false.
+  /// Reads a part of a column. If damage is tolerated, notes a failure instead of throwing, and returns false.
   template <class Read>
   bool reads(const std::string& column, const Read& read) const {
     if (damage == Damage::refused) return read(), true;

@@ -71,7 +71,7 @@ class RowTable {
     commit();
   }
 
-  /// Cuts the columns to the committed rows and notes their contents, which the finished file must still hold.
+  /// Cuts the columns to the committed rows and notes their contents, which the finished file must still contain.
   void cut() {
     for (const Dataset& dataset : datasets_) {
       h5::set_rows(dataset.object, written_);

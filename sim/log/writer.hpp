@@ -53,7 +53,7 @@ class LogWriter {
   LogRows rows() const;
 
   /// Commits, closes the file, reads it back, and then stores how the run ended. Throws IoError, including if the file
-  /// does not hold what was written; the log is then marked as damaged. Does nothing after a failure or an earlier
+  /// does not contain what was written; the log is then marked as damaged. Does nothing after a failure or an earlier
   /// close.
   void close(RunStatus status);
 

@@ -16,7 +16,7 @@ struct MemoryPlan {
   /// program.
   std::vector<Row> rows;
   Index limit = 0;             ///< bytes that the run may take; with several processes, that each process may take
-  Index worker_group = 0;      ///< workers of a device whose gradients are held at the same time
+  Index worker_group = 0;      ///< number of workers of a device whose gradients are held at the same time
   bool keeps_examples = true;  ///< value for RunResources::keeps_examples
 
   Index total() const;

@@ -3,11 +3,11 @@
 //
 // A trace contains gradients float32 [steps, workers, parameters], x0 float32 [parameters] and tensor_sizes int64
 // [tensors]. Optional are
-// - tensor_shapes int64 [tensors, 2]: rows and columns of each tensor (0 columns: a vector)
-// - losses float64 [steps, workers]: the workers' training losses
-// - a group for each reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and,
-// if workers differ, params_all_workers [workers, steps, parameters]. A case may also have its own gradients (with
-// losses), its own x0, and the random numbers that were drawn in it.
+//   - tensor_shapes int64 [tensors, 2]: rows and columns of each tensor (0 columns: a vector)
+//   - losses float64 [steps, workers]: the workers' training losses
+//   - a group for each reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and,
+//     if workers differ, params_all_workers [workers, steps, parameters]. A case may also have its own gradients (with
+//     losses), its own x0, and the random numbers that were drawn in it.
 //
 // A compact trace contains norms instead of gradients: gradient_squares float64 [steps, tensors], the squared l2 norm
 // of each tensor's mean gradient over the workers, and tensor_sizes. Optional are losses and, also [steps, tensors],

@@ -15,10 +15,10 @@ inline constexpr Index click_features = 13;
 inline constexpr Index click_tables = 26;
 
 /// Returns the tables that config.rows and config.tables describe, each with `slots` slots. config.rows is
-/// kaggle   26 sizes: the numbers of different values in the columns of Criteo's Kaggle data set, each cut to
-/// config.max_rows; with more than 26 tables, the sizes repeat
-/// N        N rows in every table
-/// N,N,..   one number for each table
+///   kaggle   26 sizes: the numbers of different values in the columns of Criteo's Kaggle data set, each cut to
+///            config.max_rows; with more than 26 tables, the sizes repeat
+///   N        N rows in every table
+///   N,N,..   one number for each table
 /// Throws ConfigError for numbers out of range and for lists that do not fit config.tables.
 std::vector<BagTable> bag_tables(const DataConfig& config, Index slots);
 

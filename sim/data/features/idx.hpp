@@ -35,7 +35,7 @@ constexpr Index idx_header(Index dimensions) {
 /// have.
 Index idx_size(const Bytes& begin, Index dimensions);
 
-/// Checks that the whole file holds unsigned bytes with `dimensions` dimensions, and returns its layout.
+/// Checks that the whole file contains unsigned bytes with `dimensions` dimensions, and returns its layout.
 IdxLayout parse_idx(const Bytes& bytes, Index dimensions);
 
 }  // namespace onebit::sim

@@ -11,7 +11,7 @@
 
 namespace onebit::sim {
 
-/// Largest feature index. It is limited because a batch holds rows with all features.
+/// Largest feature index. It is limited because a batch contains rows with all features.
 inline constexpr Index libsvm_features = Index{1} << 24;
 
 /// Reads lines "label index:value index:value ..." with increasing indices that start at 1, separated by spaces and

@@ -8,7 +8,7 @@ namespace onebit::sim {
 
 /// The logit of a factorization machine (Rendle 2010), from sums over its fields:
 ///
-/// z = dense(x) + a + 1/2 (sum over f of q_f^2 - c) + deep(h)
+///   z = dense(x) + a + 1/2 (sum over f of q_f^2 - c) + deep(h)
 ///
 /// With 0 factors there is neither q nor c, and z is the logit of a logistic regression.
 class Factorization final : public Layer {

@@ -5,12 +5,12 @@
 namespace onebit::sim {
 
 /// The parts of a factorization machine that individual workers compute. The input is (w_t, v_t) of every field t,
-/// [fields] [1 + factors]; the fields are divided among parts as share_of divides them. For each part, the output is
+/// [fields][1 + factors]; the fields are divided among parts as share_of divides them. For each part, the output is
 ///
-/// a    sum of w_t
-/// q    sum of v_t, `factors` numbers; none without factors
-/// c    sum of v_tf^2 over t and f; none without factors
-/// h    sum of v_t U_t, `hidden` numbers: the first layer of a network that reads all v, without bias
+///   a    sum of w_t
+///   q    sum of v_t, `factors` numbers; none without factors
+///   c    sum of v_tf^2 over t and f; none without factors
+///   h    sum of v_t U_t, `hidden` numbers: the first layer of a network that reads all v, without bias
 ///
 /// Summed over the parts, each of them gives its value for all fields. U_t [factors x hidden] is a separate tensor for
 /// each field, initially drawn from N(0, deviation^2).

@@ -8,8 +8,8 @@ namespace onebit::sim {
 /// Combines the output z of a bottom network with the pooled embeddings e_1 ... e_T (Naumov et al. 2019). All have the
 /// width D; with A = [z, e_1, ..., e_T], the output is
 ///
-/// dot   z, then the products A_i . A_j for j < i, row by row: D + (T + 1) T / 2 numbers
-/// cat   A: (T + 1) D numbers
+///   dot   z, then the products A_i . A_j for j < i, row by row: D + (T + 1) T / 2 numbers
+///   cat   A: (T + 1) D numbers
 ///
 /// The input is that of the bottom network.
 class Interaction final : public Layer {
