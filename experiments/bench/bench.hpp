@@ -63,13 +63,13 @@ KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& c
 /// A part of logging that happens after some of the steps.
 struct LogPart {
   std::string name;
-  double every = 1;    ///< number of steps from one to the next
+  double every = 1;    ///< number of steps from one occurrence to the next
   double seconds = 0;  ///< median time
   double of_a_step() const { return seconds / every; }
 };
 
-/// Times of one step of all workers in the run's longest stage, by part. For comparison, it also has the step's floor
-/// and the time of one step of plain Adam on one batch of the same total size.
+/// Times of one step of all workers in the run's longest stage, by part. For comparison, the struct also contains the
+/// step's floor and the time of one step of plain Adam on one batch of the same total size.
 struct StepBench {
   double step = 0;
   std::vector<std::pair<std::string, double>> parts;  ///< name and median seconds, in the order of a step
@@ -93,7 +93,7 @@ struct StepBench {
 };
 
 /// Measures a step. elements: largest number of elements of an operand when the device's limits are measured; 0: sizes
-/// that reach them.
+/// that reach these limits.
 StepBench bench_step(const sim::RunConfig& config, Index elements, Index rounds);
 
 }  // namespace onebit::experiments

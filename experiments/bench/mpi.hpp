@@ -9,8 +9,8 @@
 namespace onebit::experiments {
 
 /// Measures all-reduces, all-to-alls and all-gathers of 4 KiB to 16 MiB in host memory: medians over `rounds` of the
-/// slowest rank. Throws ConfigError if there is only one process, or if machines hold different numbers of them.
-/// Collective.
+/// slowest rank's time. Throws ConfigError if there is only one process, or if the machines run different numbers of
+/// processes. Collective.
 std::vector<netmodel::Measurement> bench_mpi(device::ProcessGroup& processes, Index rounds);
 
 /// Writes the table that `price --calibrate` and the cost model `table` read.

@@ -19,7 +19,7 @@ struct ScalingReport {
 };
 
 /// Measures medians over rounds; in each round, a run with each number of workers takes a step. Throws ConfigError if
-/// one of the numbers does not divide the examples of a step.
+/// one of the numbers does not divide the number of examples of a step.
 ScalingReport bench_scaling(const sim::RunConfig& config, const std::vector<Index>& sweep, Index global_batch,
                             Index rounds);
 

@@ -48,7 +48,7 @@ class LimitProbe {
   double bytes() const { return 2.0 * sizeof(float) * static_cast<double>(source_.size()); }
 
  private:
-  static constexpr Index kProducts = 4;  ///< products per measurement; the first finds its operands outside the caches
+  static constexpr Index kProducts = 4;  ///< products per measurement; the first reads operands outside the caches
   static constexpr Index kCopyElements = 64 * 1000 * 1000;
 
   /// Returns the side of the matrices: small enough for a CPU's caches, large on a GPU.

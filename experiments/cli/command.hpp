@@ -42,7 +42,7 @@ struct OwnOption {
   ValueKind kind = ValueKind::text;
 };
 
-/// A command line, parsed, with its options sorted by kind; their values are still text.
+/// A parsed command line. Its options are sorted by kind; their values are still text.
 struct ParsedCommand {
   CommandInput input;
   Settings own;  ///< the command's own options, lowest precedence first; a flag has the value "true"
@@ -54,7 +54,7 @@ struct ParsedCommand {
 struct Help {
   std::vector<std::string> common = {};    ///< options that --help shows, in this order; --help-all shows all
   std::vector<std::string> examples = {};  ///< command lines
-  std::function<std::vector<std::string>()> arguments = {};  ///< words taken as arguments; none: files
+  std::function<std::vector<std::string>()> arguments = {};  ///< words for arguments; none: files
 };
 
 struct Command {
@@ -90,7 +90,7 @@ Options options_from(const ParsedCommand& parsed, const std::vector<Option<Optio
   return options;
 }
 
-/// Completes a command with the rows of its options and the function that runs it.
+/// Returns the command with the rows of its options and the function that runs it.
 template <class Options>
 Command make_command(Command command, const std::vector<Option<Options>>& rows, int (*run)(const Options&)) {
   command.own = own_options(rows);

@@ -1,5 +1,5 @@
 #pragma once
-// Completion scripts for shells, made from the tables of options, and these tables themselves.
+// Completion scripts for shells, made from the tables of options, and these tables as JSON.
 
 #include <span>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace onebit::experiments {
 
-/// Returns a script for bash that completes commands, a command's options, and the names that options take; file names
-/// elsewhere. In a list of names separated by commas it completes the last one.
+/// Returns a script for bash that completes commands, a command's options, and the names that options take; elsewhere
+/// it completes file names. In a list of names separated by commas, it completes the last one.
 std::string bash_completion(std::span<const Command> all);
 
 /// Returns the same for zsh, which also shows what commands and options are for. The script can be sourced, or

@@ -99,8 +99,8 @@ IoError readable(const std::filesystem::filesystem_error& error) {
                  "check its name, and the permissions of its folder");
 }
 
-/// Opens /dev/null for standard streams that are closed. Otherwise a log could get the number of such a stream, and
-/// everything that the program prints would go into the log.
+/// Opens /dev/null for standard streams that are closed. Otherwise a log could get the file descriptor of such a
+/// stream, and everything that the program prints would go into the log.
 void open_standard_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream) std::abort();
@@ -121,7 +121,7 @@ void end_with_parent() {
   std::signal(SIGPIPE, [](int) {});  // a run completes its log even if nobody reads its messages any more
   if (getppid() != parent) return;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) std::raise(SIGTERM);  // it ended before that
+  if (getppid() != parent) std::raise(SIGTERM);  // the parent ended before that call
 }
 
 bool is_over = false;  // whether main() returns
@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
   wait_briefly(argv);
   const PrintableOutput output;
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
-  std::signal(SIGINT, SIG_DFL);   // shells make background jobs ignore it; runs obey it, and so must what precedes them
+  std::signal(SIGINT, SIG_DFL);   // shells make background jobs ignore it, but runs and the code before them must obey
   end_with_parent();
   check_files_in_readers();
   const int status = run_program(argc, argv);

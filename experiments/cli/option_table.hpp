@@ -1,5 +1,5 @@
 #pragma once
-// The options of a command from all tables: its own, those that the parser reads, those of a run and of pricing.
+// The options of a command from all tables: its own, those that the parser reads, those of a run, and those of pricing.
 
 #include <string>
 #include <vector>
@@ -31,8 +31,8 @@ bool is_accepted(const std::string& name, const Command& command);
 /// command uses it for prices only.
 bool accepts_as_price(const std::string& name, const Command& command);
 
-/// Returns the options that can have an effect on a command, in the order of the help: its own and the parser's,
-/// pricing options, options of a run. Their `value` is the default to show.
+/// Returns the options that can have an effect on a command, in the order of the help: its own and the parser's, then
+/// pricing options, then options of a run. Their `value` is the default to show.
 std::vector<OwnOption> options_of(const Command& command);
 
 /// Returns the same options under their headings.

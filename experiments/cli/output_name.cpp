@@ -44,7 +44,7 @@ void tell_made_up_name(const CommandInput& input, const std::string& out) {
 void check_folder_of(const std::string& path) {
   if (path.ends_with('/')) throw ConfigError("the output has the name of a folder", path, "name a file in it");
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;  // of a folder that cannot be read: writing will say why
+  std::error_code error;  // if a folder cannot be read, writing will say why
   if (folder.empty() || std::filesystem::is_directory(folder, error) || error == std::errc::permission_denied) return;
   const bool other = std::filesystem::exists(folder, error);
   if (other) throw ConfigError("the output's folder is a file", path, "name an output in a folder");

@@ -26,7 +26,7 @@ Options with_made_up_name(Options options, const std::string& stem, const std::s
   return options;
 }
 
-/// Says on stderr how the program has named the output, if it has.
+/// Says on stderr which name the program has chosen for the output, if it has chosen one.
 void tell_made_up_name(const CommandInput& input, const std::string& out);
 
 /// Throws ConfigError if a file cannot be written because its folder does not exist or its name is that of a folder.

@@ -27,7 +27,7 @@ class Pace {
   bool begun_ = false;
   double start_ = 0, now_ = 0, done_ = 0;
   double units_ = 0, seconds_ = 0;  ///< weighted sums over the past, up to the last unit that was done
-  double pending_ = 0;              ///< seconds since then
+  double pending_ = 0;              ///< seconds since that unit
   double left_ = kNone;
 };
 

@@ -15,7 +15,7 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr std::chrono::milliseconds kRefresh{100};  // between two states of a line that overwrites itself
+constexpr std::chrono::milliseconds kRefresh{100};  // between two updates of a line that overwrites itself
 constexpr std::chrono::seconds kNewLine{10};        // between two lines elsewhere
 constexpr std::chrono::milliseconds kWayToTerminal{100};
 
@@ -67,7 +67,7 @@ ProgressLine::ProgressLine(bool requested)
 ProgressLine::~ProgressLine() {
   const bool is_passed_on = line.there && isatty(STDERR_FILENO) != 1;
   clear_progress();
-  // The standard output of a rank takes another way to the terminal, and must not arrive before the line is erased.
+  // The standard output of a rank takes another route to the terminal, and must not arrive before the line is erased.
   if (is_passed_on) std::this_thread::sleep_for(kWayToTerminal);
 }
 

@@ -27,8 +27,8 @@ std::string progress_text(std::vector<ProgressPart> parts, Index columns);
 std::string clock_text(double seconds);
 
 /// The progress of one job. On a terminal it is one line that overwrites itself, at most ten times a second, never
-/// wider than the terminal is at that moment. Elsewhere it is shown on request only, as a new line every ten seconds,
-/// and a last one. There is at most one progress line at a time.
+/// wider than the terminal is at that moment. Elsewhere it is shown on request only, as a new line every ten seconds
+/// and a final line. There is at most one progress line at a time.
 class ProgressLine {
  public:
   /// requested: whether to show progress even if stderr is not a terminal.
@@ -38,7 +38,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   using Parts = std::function<std::vector<ProgressPart>(const Pace&)>;
-  /// Registers that `done` of `all` units are done, and shows the parts if it is time to.
+  /// Registers that `done` of `all` units are done, and shows the parts if an update is due.
   void show(Index done, Index all, const Parts& parts);
 
  private:

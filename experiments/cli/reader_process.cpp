@@ -67,7 +67,7 @@ struct Pipe {
   }
 };
 
-/// How to start a reader: in a process group of its own, which Ctrl-C in the terminal does not reach, without pending
+/// How to start a reader: in a process group of its own, which Ctrl-C in the terminal does not reach, without blocked
 /// or ignored signals, and with the pipe as its only stream.
 class Start {
  public:
@@ -113,7 +113,7 @@ class Start {
   posix_spawnattr_t attributes_;
 };
 
-/// Reads what a reader says until it ends. Returns false if it does not end in time.
+/// Reads what a reader writes until the reader ends. Returns false if it does not end in time.
 bool listen(int out, Index seconds, std::string& said) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::seconds(seconds);
@@ -122,7 +122,7 @@ bool listen(int out, Index seconds, std::string& said) {
     pollfd event{out, POLLIN, 0};
     const int ready = poll(&event, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
     if (ready == 0 && left <= 0) return false;
-    if (ready <= 0) continue;  // a signal, or only a part of a long time has passed
+    if (ready <= 0) continue;  // a signal arrived, or one poll() was shorter than the time left
     std::array<char, 256> bytes{};
     const ssize_t count = read(out, bytes.data(), bytes.size());
     if (count == 0 || (count < 0 && errno != EINTR)) return true;

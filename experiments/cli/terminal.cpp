@@ -28,7 +28,7 @@ extern "C" void request_stop(int) {
   stop_flag.store(true);
 }
 
-/// Ctrl-C. Only functions that are safe in a signal handler may be called.
+/// Handles Ctrl-C. Only functions that are safe in a signal handler may be called.
 extern "C" void request_stop_at_terminal(int) {
   constexpr std::string_view text = "\r\x1b[Konebit: stopping; Ctrl-C again kills it\n";
   stop_flag.store(true);

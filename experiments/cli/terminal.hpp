@@ -21,7 +21,7 @@ int exit_status(sim::RunStatus status);
 std::string program_version();
 
 /// Prints an error on stderr, made printable(), after "onebit: error: ". It is one line, except on a terminal that is
-/// narrower.
+/// too narrow for it.
 void print_error(const std::string& text);
 /// Prints a warning as print_error() prints an error.
 void warn(const std::string& text);
@@ -31,8 +31,8 @@ void say(const std::string& text);
 void warn_of(const std::vector<IdleOption>& options);
 
 /// Makes Ctrl-C and SIGTERM request a stop; a second Ctrl-C ends the program immediately. Under mpirun, SIGUSR1
-/// requests a stop, too, because mpirun forwards it to the ranks. After a stop request, a worker program that does not
-/// answer in time is no longer waited for.
+/// requests a stop, too, because mpirun forwards it to the ranks. After a stop request, this program no longer waits
+/// for a worker program that does not answer in time.
 void install_stop_handler();
 bool stop_requested();
 

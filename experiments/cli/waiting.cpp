@@ -12,7 +12,8 @@ std::vector<std::pair<std::string, std::string>> waiting_variables() {
     if (std::getenv(given) != nullptr) return {};
   }
   // GOMP_SPINCOUNT counts iterations of libgomp's waiting loop, here a few microseconds in all. KMP_BLOCKTIME is in
-  // milliseconds; LLVM's libomp yields the core meanwhile. Sleeping immediately would take as long as a short loop.
+  // milliseconds; LLVM's libomp yields the core meanwhile. Going to sleep immediately would take as long as this short
+  // loop.
   return {{"GOMP_SPINCOUNT", "1000"}, {"KMP_BLOCKTIME", "1"}};
 }
 

@@ -17,7 +17,7 @@ namespace {
 using netmodel::Fit;
 using netmodel::Measurement;
 
-/// The time from which a collective counts as a long one, as in docs/price-measured.md.
+/// Shortest time of a collective that counts as long, as in docs/price-measured.md.
 constexpr netmodel::Seconds kLong{0.004};
 
 std::string signed_percent(double share) {

@@ -26,7 +26,7 @@ std::vector<Option<Options>> rows() {
           field<Options>("title", "title of the page; not given: made from arms, model and data", ONEBIT_PLACE(title))};
 }
 
-/// Returns 128 random bits as text, which a page of somebody else cannot guess.
+/// Returns 128 random bits as text, which a page from another site cannot guess.
 std::string new_token() {
   std::random_device random;
   std::string token;

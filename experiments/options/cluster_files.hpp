@@ -18,7 +18,7 @@ netmodel::Cluster load_cluster(const std::string& name, const Settings& settings
 
 /// Loads one of `onebit list workloads`, or a file (a name that ends in .ini) with parameters, batch, forward and
 /// backward (seconds of a micro-batch with that many samples), and optionally doc, optimizer (seconds), gpu (on which
-/// they were measured) and tables (count or rows, width, ids, bottom-share). Throws ConfigError.
+/// these times were measured) and tables (count or rows, width, ids, bottom-share). Throws ConfigError.
 netmodel::Workload load_workload(const std::string& name);
 
 /// Writes a cluster as an INI file that load_cluster reads. Throws IoError.

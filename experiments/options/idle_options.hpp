@@ -37,8 +37,8 @@ struct IdleOption {
 };
 using Why = std::function<std::string(const std::string& option, const sim::RunConfig& config)>;
 
-/// Returns the common options that no run reads, and each run's own options that it does not read. Each comes with its
-/// reasons; repeats are removed.
+/// Returns the common options that no run reads, and each run's own options that the run does not read. Each option
+/// comes with its reasons; repeats are removed.
 std::vector<IdleOption> idle_options(const std::vector<std::string>& common, const std::vector<GivenRun>& runs,
                                      const Why& why = unread_because);
 

@@ -232,7 +232,8 @@ std::vector<Option<Config>> joined(const std::vector<std::vector<Option<Config>>
     return config.member;     \
   }
 
-/// Returns the row with a name. Throws ConfigError with the nearest name for an unknown one; `where` precedes the name.
+/// Returns the row with a name. For an unknown name, throws ConfigError with the nearest one; `where` precedes the name
+/// in the message.
 template <class Table>
 const auto& option_in(const Table& table, const std::string& name, const std::string& where) {
   std::vector<std::string_view> names;

@@ -14,7 +14,8 @@ namespace onebit::experiments {
 /// Option names with values as text, in the order given; later values override earlier ones.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// What the text of an option's value holds. `repeated`: the option may be given several times, with one text each.
+/// What the text of an option's value contains. `repeated`: the option may be given several times, with one text each
+/// time.
 enum class ValueKind { text, integer, real, boolean, texts, integers, repeated };
 
 template <class Config>
@@ -24,15 +25,15 @@ struct Option {
   std::function<void(Config&, const std::string&)> set;  ///< throws ConfigError
   std::function<std::string(const Config&)> get;
   bool is_flag = false;  ///< whether it takes no value on the command line
-  /// Name of a set of options. If the command line gives one option of the set, all those from files are dropped.
-  /// Empty: values from the command line follow those from files.
+  /// Name of a set of options. If the command line gives one option of the set, all options of the set that come from
+  /// files are dropped. Empty: values from the command line follow those from files.
   std::string replaces = {};
   std::string twice = {};  ///< error if the command line or a file gives it twice; empty: the last value counts
   /// Short name for the command line, files, arms and axes; a single letter is written with one dash. Logs and messages
   /// have the long name. Empty: none.
   std::string alias = {};
   std::string group = {};                                ///< heading in the full help and in the man page
-  std::function<std::vector<std::string>()> words = {};  ///< returns words that it takes; empty: there are none to list
+  std::function<std::vector<std::string>()> words = {};  ///< returns the words that it takes; empty: none to list
   ValueKind kind = ValueKind::text;
 };
 using RunOption = Option<sim::RunConfig>;

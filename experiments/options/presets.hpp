@@ -1,6 +1,6 @@
 #pragma once
-// Named INI files. They are in the first of these folders that has any: the one that the environment variable
-// ONEBIT_PRESETS names, presets/ next to the program, share/onebit/presets of its installation.
+// Named INI files. They are in the first of these folders that contains any: the one that the environment variable
+// ONEBIT_PRESETS names, presets/ next to the program, and share/onebit/presets of its installation.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,8 @@ std::vector<Preset> presets();
 /// Returns the path of a preset's file. Throws ConfigError, with the nearest names, if there is none.
 std::string find_preset(const std::string& name);
 
-/// Returns the path of a preset's recorded runs, a file next to its own. Throws ConfigError if there is none.
+/// Returns the path of a preset's recorded runs, a file next to the preset's own file. Throws ConfigError if there is
+/// none.
 std::string find_expected(const std::string& name);
 
 }  // namespace onebit::experiments

@@ -14,7 +14,7 @@ struct PriceConfig {
   bool names_clusters = false;  ///< whether the clusters were requested explicitly
   std::vector<std::string> clusters = {"eth1", "eth10", "eth25", "ib100"};  ///< names of presets and paths of files
   Settings cluster_settings;            ///< overrides for all clusters; option cluster.X is the key X
-  std::vector<std::string> optimizers;  ///< optimizers to rank, or "all"; empty: the run's is priced alone
+  std::vector<std::string> optimizers;  ///< optimizers to rank, or "all"; empty: only the run's is priced
   std::string workload;                 ///< name or file of the workload; empty: the log's
   netmodel::CostModelConfig cost_model;
   netmodel::StepOptions step;  ///< the job sets gradient_bytes if the field below is 0
@@ -32,7 +32,7 @@ struct PriceConfig {
   /// Rates of a node's network link, LOW:HIGH:COUNT, that replace the cluster's; empty: no sweep.
   std::string sweep;
   std::vector<Index> widths;   ///< GPUs per node, one curve each; empty: the cluster's
-  double shorter = kNotGiven;  ///< share by which a step is to be shorter than dense Adam's, at a rate to be found
+  double shorter = kNotGiven;  ///< share by which a step is shorter than dense Adam's at the rate to find
   std::vector<Index> nodes;    ///< numbers of nodes for a scaling table; empty: none
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();

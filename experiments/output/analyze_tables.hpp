@@ -11,7 +11,7 @@
 
 namespace onebit::experiments {
 
-/// The functions below return the parts of an analysis; of a long series they show only a few rows.
+/// The functions below return the parts of an analysis; they show only a few rows of a long series.
 Table stability_table(const analysis::VarianceView& view);
 /// Returns a description of the rules that thresholds_table evaluates.
 std::string rule_of(const analysis::VarianceView& view);

@@ -9,24 +9,24 @@
 
 namespace onebit::experiments {
 
-/// Returns the place of the arm with the lowest mean final loss among the arms whose runs all finished; none if there
+/// Returns the index of the arm with the lowest mean final loss among the arms whose runs all finished; none if there
 /// is no such arm, or only one arm in all.
 std::optional<std::size_t> lowest_loss(const std::vector<analysis::ArmFigures>& arms);
 /// Whether an arm has an AUC, as arms of click models do.
 bool has_auc(const std::vector<analysis::ArmFigures>& arms);
 /// Whether an arm has a boundary, at which bytes are counted.
 bool has_boundary(const std::vector<analysis::ArmFigures>& arms);
-/// Returns one row per arm, over its seeds. The arm with the lowest loss is marked. AUC takes the place of the
-/// accuracy, and the bytes at a boundary that of the ratio to fp16.
+/// Returns one row per arm, over its seeds. The arm with the lowest loss is marked. If there are such values, AUC
+/// replaces the accuracy, and the bytes at a boundary replace the ratio to fp16.
 Table arms_table(const std::vector<analysis::ArmFigures>& arms);
 /// Names the baselines of the ratios in arms_table; there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
 /// Prints one line for every run that did not finish.
 void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);
-/// Warns that runs were rarely evaluated; empty from five evaluations on.
+/// Warns that runs were rarely evaluated; empty if they have at least five evaluations.
 std::string few_evaluations_text(const analysis::Comparison& comparison);
 
-/// Says where the loss to reach comes from, with that warning.
+/// Says where the loss to reach comes from, followed by the warning of few_evaluations_text.
 std::string target_text(const analysis::Comparison& comparison);
 /// Returns each arm's cost of reaching the target; the comparison has a target.
 Table targets_table(const analysis::Comparison& comparison);

@@ -11,7 +11,7 @@
 
 namespace onebit::experiments {
 
-/// A finding and the runs that have it. Findings with the same text are one; so are those of the runs of a single arm
+/// A finding and the runs that have it. Findings with the same text count as one; so do findings on the runs of one arm
 /// that differ only in numbers.
 struct SharedFinding {
   analysis::Cause cause = analysis::Cause::errors_lost;

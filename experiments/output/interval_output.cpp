@@ -9,7 +9,7 @@ namespace onebit::experiments {
 
 namespace {
 
-/// Returns a number with so many digits after the decimal point.
+/// Returns a number with `places` digits after the decimal point.
 std::string fixed(double value, int places) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", places, value);

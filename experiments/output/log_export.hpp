@@ -9,7 +9,7 @@
 
 namespace onebit::experiments {
 
-/// One column of an exported table. It holds strings if there are any, otherwise numbers.
+/// One column of an exported table. It contains strings if `texts` has any, otherwise numbers.
 struct ExportColumn {
   std::string name;
   bool whole = false;  ///< whether the numbers are integers
@@ -29,7 +29,7 @@ struct ExportTable {
 /// LogReader throws.
 ExportTable export_table(const sim::LogReader& log, const std::string& group);
 
-/// Returns the group's unknown columns that are not in its table because they hold strings or lists.
+/// Returns the group's unknown columns that are not in its table because they contain strings or lists.
 std::vector<std::string> columns_left_out(const sim::LogReader& log, const ExportTable& table);
 
 /// Returns the groups that the log has and that can be exported.

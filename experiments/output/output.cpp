@@ -75,7 +75,7 @@ std::vector<std::size_t> Table::fitted_widths(std::size_t room) const {
   return fitted;
 }
 
-/// Prints a row; cells that are wider than their column continue in further lines.
+/// Prints a row; cells that are wider than their column continue on further lines.
 void Table::print_row(const std::vector<std::string>& row, const std::vector<std::size_t>& widths,
                       std::ostream& out) const {
   std::vector<std::vector<std::string>> cells;

@@ -12,8 +12,8 @@ namespace onebit::experiments {
 
 /// A table with a header row. Text columns, by default only the first, are left-aligned; the others are right-aligned.
 /// A row of one cell is a heading, which may be wider than its column. On a terminal that is too narrow, the last
-/// columns are left out and named below, and long texts continue in further lines; so the columns that matter most come
-/// first.
+/// columns are left out and named below, and long texts continue on further lines. The columns that matter most should
+/// therefore come first.
 class Table {
  public:
   explicit Table(const std::vector<std::string>& header, std::size_t text_columns = 1) : text_columns_(text_columns) {
@@ -48,7 +48,7 @@ class Json {
   static Json array(const std::vector<Json>& items);
   static Json texts(const std::vector<std::string>& items);
   static Json boolean(bool value);
-  /// Returns a number with that many significant digits; null if it is not finite.
+  /// Returns a number with `digits` significant digits; null if it is not finite.
   static Json rounded(double value, int digits);
   /// Returns the object with one more member.
   Json with(const std::string& key, const Json& value) const;

@@ -12,13 +12,13 @@ namespace onebit::experiments {
 /// Describes a cluster and the GPUs of a job on it, in two lines.
 std::string cluster_text(const netmodel::Cluster& cluster, Index nodes, Index width);
 
-/// Names the network links of a node of which `width` GPUs take part, e.g. "each of a node's 4 network links".
+/// Names the network links of a node on which a job uses `width` GPUs, e.g. "each of a node's 4 network links".
 std::string links_text(const netmodel::Cluster& cluster, Index width);
 
 /// Formats a rate in the units in which links are sold, e.g. "4.856 Gb/s".
 std::string rate_text(netmodel::BytesPerSecond rate);
 
-/// Says what a GPU must hold at least, and whether that fits.
+/// Says how much memory each GPU needs at least, and whether it has that much.
 std::string memory_text(const netmodel::MemoryEstimate& memory);
 
 /// Returns the only price, or an object that holds the prices on all clusters.

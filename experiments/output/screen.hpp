@@ -1,6 +1,6 @@
 #pragma once
 // What a terminal adds to the program's output: its width, and colour. A stream that is not a terminal has neither, so
-// files, pipes and JSON hold every column in plain text.
+// files, pipes and JSON contain every column in plain text.
 
 #include <ostream>
 #include <string>
@@ -42,7 +42,7 @@ std::string shortened(std::string_view text, std::size_t columns);
 /// begins with `indent` blanks. A word that is longer than a line is divided.
 std::vector<std::string> wrapped(std::string_view text, Index columns, std::size_t indent = 0);
 
-/// A word of a paragraph that has a colour.
+/// A word of a paragraph, with its colour.
 struct Marked {
   std::string word;
   Tone tone = Tone::plain;

@@ -9,8 +9,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the seconds per step in each stage, of each arm's first run. Arms with the same times share their rows.
-/// There is at least one arm, and all have the same clusters.
+/// Returns each arm's seconds per step in each stage, from the run that example_times selects. Arms with the same times
+/// share their rows. There is at least one arm, and all have the same clusters.
 Table communication_table(const std::vector<analysis::ArmFigures>& arms);
 /// Returns the time of the whole run: compute, communication, codec and update.
 Table times_table(const std::vector<analysis::ArmFigures>& arms);

@@ -48,7 +48,7 @@ bool may_be_within_margin(const Verdict& verdict) {
   return std::abs(relative.mean) - relative.half_width < verdict.criterion.margin;
 }
 
-/// From here on a difference is not named in percent.
+/// Relative differences of at least this size are not stated in percent.
 constexpr double kTenfold = 9;
 
 /// Returns by how much the losses differ, ", by 0.64% to 2.94%", the ends of the interval; empty where losses blew up.
@@ -70,7 +70,7 @@ std::string possible_text(const Verdict& verdict) {
          "% higher";
 }
 
-/// Returns a clause if a better rate may exist for the arm that ended higher, which then was not done justice;
+/// Returns a clause if a better rate may exist for the arm that ended higher, so that the verdict may be unfair to it;
 /// otherwise empty.
 std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
   if (verdict.judgement != Judgement::better && verdict.judgement != Judgement::worse) return "";
@@ -151,7 +151,7 @@ std::string evidence_text(const Verdict& verdict) {
   return text;
 }
 
-/// Returns what is behind an answer, as a part to open.
+/// Returns the evidence for an answer, in a part of the page that the reader can open.
 std::string evidence_html(const Report& report, const Verdict& verdict) {
   std::vector<std::string> lines = {evidence_text(verdict)};
   const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);

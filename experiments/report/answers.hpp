@@ -12,11 +12,11 @@ const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, c
 std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Returns the grid of an arm at its best rate, with all rates that were tried, even those that --best left out; its
-/// `arms` are only those that are left.
+/// `arms` contain only those that are left.
 analysis::RateGrid whole_grid(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Returns for every verdict the answer, the costs, and the evidence on both as a part to open. Without verdicts,
-/// returns how far the arms at the best rates got.
+/// Returns the answer, the costs, and the evidence on both for every verdict; the reader can open the evidence. Without
+/// verdicts, returns how far the arms at the best rates got.
 std::string answers_html(const Report& report);
 
 /// Returns the warnings of a verdict, without those on runs that did not finish, which are listed with their arm.

@@ -13,7 +13,7 @@ using analysis::ArmFigures;
 
 /// Arms that differ only in the density of the boundary's codec.
 struct Family {
-  std::string name;  ///< what the arms' names have in common at the start
+  std::string name;  ///< common beginning of the arms' names
   std::vector<const ArmFigures*> arms;
 };
 

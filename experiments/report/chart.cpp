@@ -48,7 +48,7 @@ Json run_json(const analysis::RunCurve& run) {
                        {"x", Json::array(axes)}});
 }
 
-/// How an arm is drawn: arms of one grid share a colour, its rates differ in their dashes.
+/// How an arm is drawn: the arms of a grid share a colour, and its rates differ in their dashes.
 struct Look {
   std::size_t colour = 0, dash = 0;
   bool best = false;

@@ -43,7 +43,7 @@ std::string step_text(const netmodel::StepEstimate& step) {
   return seconds_text(step.step.value) + " (" + join(words, ", ") + ")";
 }
 
-/// Returns the part of an arm's step that takes longest compared with its baseline's.
+/// Returns the part of an arm's step that grew most against its baseline's; `seconds` is the growth.
 Part most_grown(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster) {
   std::vector<Part> growth = parts_of(step_of(arm, cluster));
   const std::vector<Part> before = parts_of(step_of(baseline, cluster));

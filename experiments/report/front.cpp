@@ -128,7 +128,7 @@ std::string question_of(const Comparison& comparison) {
          (one ? "does it" : "do they") + " save?";
 }
 
-/// Returns "0.01 (best of 5)" or "0.01 (only one)"; only the rate on a page of one run.
+/// Returns "0.01 (best of 5)" or "0.01 (only one)"; only the rate on a page of one arm.
 std::string rate_text(const analysis::Rates& rates, bool alone) {
   if (!std::isfinite(rates.rate)) return "-";
   if (alone) return shortest(rates.rate);
@@ -136,8 +136,8 @@ std::string rate_text(const analysis::Rates& rates, bool alone) {
          (rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one)");
 }
 
-/// Adds a row for each grid that has no best rate, because no rate is without a diverged run or none has a finished
-/// run, unless all are such: then the table shows their arms.
+/// Adds a row for each grid that has no best rate, because every rate has a diverged run or no rate has a finished run.
+/// Adds none if no grid has a best rate, because the table then shows the arms of all grids.
 void add_grids_without_best(const Comparison& comparison, Table& table) {
   const auto has_best = [](const analysis::RateGrid& grid) { return grid.best.has_value(); };
   if (std::ranges::none_of(comparison.grids, has_best)) return;
@@ -153,7 +153,7 @@ void add_grids_without_best(const Comparison& comparison, Table& table) {
   }
 }
 
-/// Whether all runs of all arms at their best rates finished, as many of each arm.
+/// Whether all runs of the arms at their best rates finished, and each of these arms has the same number of runs.
 bool all_finished(const Comparison& comparison) {
   std::set<Index> counts;
   const bool finished = std::ranges::all_of(best_arms(comparison), [&](const std::string& name) {
@@ -204,7 +204,7 @@ std::string named_arms(const Comparison& comparison, const std::string& what, co
 }
 
 /// Returns one warning on all grids in which the rates next to the best one are far from it; `own` gets the warnings of
-/// the single grids.
+/// the individual grids.
 std::string gaps_line(const Comparison& comparison, std::vector<std::string>& own) {
   std::vector<std::string> arms;
   for (const std::string& name : best_arms(comparison)) {
@@ -260,7 +260,7 @@ std::string evaluated_text(const Report& report) {
   return "on at most " + most + " " + examples + ", the same for every seed, ";
 }
 
-/// Returns "3 seeds" if each arm in the first table finished as many, otherwise "the seeds".
+/// Returns "3 seeds" if every arm in the first table finished that many runs, otherwise "the seeds".
 std::string seeds_of(const Comparison& comparison) {
   std::set<Index> counts;
   for (const std::string& name : best_arms(comparison)) counts.insert(figures_of(comparison, name).finished);
@@ -299,8 +299,8 @@ std::string computing_text(const Report& report) {
          "). The longer a step computes, the less the exchange matters.";
 }
 
-/// Says in a part to open how the times were estimated, what the clusters are, and what takes time on the first; empty
-/// if there are no times.
+/// Says, in a part of the page that the reader can open, how the times were estimated, what the clusters are, and what
+/// takes time on the first; empty if there are no times.
 std::string times_html(const Report& report) {
   const Comparison& comparison = report.comparison;
   if (comparison.clusters.empty()) return "";

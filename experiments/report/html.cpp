@@ -12,7 +12,7 @@ std::string element(const std::string& tag, const std::string& inner) {
   return "<" + tag + ">" + inner + "</" + tag.substr(0, tag.find(' ')) + ">\n";
 }
 
-/// Returns the columns that have a value in any row, and those of text.
+/// Returns the columns that have a value in any row, and all text columns.
 std::vector<std::size_t> columns_of(const Table& table) {
   std::vector<std::size_t> columns;
   for (std::size_t c = 0; c < table.rows().front().size(); ++c) {

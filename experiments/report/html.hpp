@@ -9,14 +9,14 @@
 
 namespace onebit::experiments::html {
 
-/// Returns a text that is printable(), except for line ends, and escapes characters that are special in HTML.
+/// Makes a text printable(), except for line ends, and escapes characters that are special in HTML.
 std::string text(const std::string& plain);
 
 /// Returns "1 log", "2 logs".
 std::string counted(Index count, const std::string& noun);
 
 std::string heading(int level, const std::string& plain);
-/// Returns a paragraph, of a class of the style if one is given; empty for an empty text.
+/// Returns a paragraph, with the class `style` of the style sheet if one is given; empty for an empty text.
 std::string paragraph(const std::string& plain, const std::string& style = "");
 std::string list(const std::vector<std::string>& items);
 /// Returns text in a fixed-width font that keeps its line breaks.
@@ -26,10 +26,10 @@ std::string command(const std::string& plain);
 std::string table(const Table& table);
 /// Returns such a table that a narrow screen shows as one block of labelled values for each row.
 std::string blocks(const Table& table);
-/// Returns an <svg> element with a caption, of a class of the style if one is given; empty if there is no picture.
+/// Returns an <svg> element with a caption, with the class `style` if one is given; empty if there is no picture.
 std::string figure(const std::string& svg, const std::string& caption, const std::string& style = "");
 
-/// Returns a name for links and files, in small letters, digits and dashes: "what-went-wrong".
+/// Returns a name for links and files, in lower-case letters, digits and dashes: "what-went-wrong".
 std::string identifier_of(const std::string& plain);
 /// Returns a <div> with an identifier.
 std::string division(const std::string& id, const std::string& body);

@@ -30,7 +30,7 @@ Index planned_points(const std::vector<std::string>& paths) {
   return points;
 }
 
-/// Makes the page ask for updates.
+/// Makes the page request updates.
 constexpr const char* kWatching = "<script>document.documentElement.dataset.watch = \"2500\";</script>\n";
 
 }  // namespace

@@ -11,15 +11,15 @@
 
 namespace onebit::experiments {
 
-/// Makes the beginning of a report on request, anew if a file has changed since the last request. It reads only logs
-/// that have changed, draws no pictures and writes nothing.
+/// Makes the beginning of a report on request, and makes it anew if a file has changed since the last request. It
+/// reads only logs that have changed, draws no pictures and writes nothing.
 class LivePage {
  public:
   /// The cost model must outlive the page.
   LivePage(std::vector<std::string> paths, ReportRequest request, std::string title, const netmodel::CostModel& model)
       : paths_(std::move(paths)), request_(std::move(request)), title_(std::move(title)), model_(model) {}
 
-  /// Returns the whole page, which asks for `update` every few seconds.
+  /// Returns the whole page, which requests `update` every few seconds.
   std::string page();
   /// Returns what changes in the page, as a JSON object: its beginning and map as HTML, and the data of the chart;
   /// if no log can be used yet, it says why.
@@ -53,7 +53,7 @@ class LivePage {
   std::map<std::string, Known> known_;
   std::vector<Stamp> stamps_;  ///< stamps of the files that update_ was made from
   std::string update_;
-  bool whole_ = false;  ///< whether update_ holds all logs: one that could not be read may be readable next time
+  bool whole_ = false;  ///< whether update_ covers all logs; an unreadable one may be readable next time
 };
 
 }  // namespace onebit::experiments

@@ -196,7 +196,7 @@ std::string runs_html(const Report& report) {
   return html::table(table);
 }
 
-/// Returns a command for each shown arm, and by which programs and on which machines and data its runs were made.
+/// Returns a command for each shown arm, and the programs, machines and data with which its runs were made.
 std::string repeat_html(const Report& report) {
   std::string body;
   for (const Arm& arm : report.arms) {

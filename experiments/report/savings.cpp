@@ -65,7 +65,7 @@ std::vector<Speed> speeds_of(const Pair& pair) {
   return speeds;
 }
 
-/// Returns the verb before a text of a speed, which says "may" if the range leaves open whether the arm is faster.
+/// Returns the verb that precedes speed_text; it says "may" if the range leaves open whether the arm is faster.
 std::string verb_of(const Speed& speed) {
   const bool open = speed.low < 1 && speed.high > 1;
   return speed.ratio >= 1 ? (open ? "may be " : "is an estimated ") : open ? "may take " : "takes an estimated ";
@@ -78,15 +78,15 @@ std::string speed_text(const Speed& speed, const std::string& cluster) {
          cluster;
 }
 
-/// Returns " (0.97 to 2.8)", the range of such a number.
+/// Returns " (0.97 to 2.8)", the range of speed_text's number.
 std::string range_text(const Speed& speed) {
   const bool faster = speed.ratio >= 1;
   return " (" + number(faster ? speed.low : 1 / speed.high, 3) + " to " +
          number(faster ? speed.high : 1 / speed.low, 3) + ")";
 }
 
-/// The clusters on which an arm gains most and least, or the one of them that says it all; none if its time is about
-/// the same as its baseline's on all of them.
+/// The clusters on which an arm gains most and least, or one of them if the other adds nothing; none if its time is
+/// about the same as its baseline's on all of them.
 std::vector<Speed> named_speeds(const Pair& pair) {
   const std::vector<Speed> speeds = speeds_of(pair);
   if (std::ranges::none_of(speeds, is_visible, &Speed::ratio)) return {};
@@ -163,7 +163,7 @@ std::string in_same_steps(const Pair& pair) {
   return steps.size() == 1 ? "In the same " + std::to_string(*steps.begin()) + " steps it" : "It";
 }
 
-/// Returns the mean over an arm's finished runs of the place on an axis at which they first reached a loss.
+/// Returns the place on an axis at which an arm's finished runs first reached a loss, as the mean over these runs.
 double reached_in_the_mean(const ArmFigures& arm, std::size_t axis, double target) {
   double sum = 0, count = 0;
   for (const analysis::RunCurve& run : arm.run_curves) {
@@ -259,8 +259,8 @@ bool all_reached(const ArmFigures& arm, double target) {
   return std::isfinite(reached_in_the_mean(arm, 0, target));
 }
 
-/// Returns the arm that reaches a loss soonest, on the first cluster or else in bytes, of those in an arm's grid all of
-/// whose runs finished and reached it; the arm itself if none did.
+/// Considers the arms in an arm's grid all of whose runs finished and reached a loss. Returns the one that reached it
+/// soonest, in time on the first cluster or else in bytes; the arm itself if there is none.
 const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double target) {
   const Comparison& comparison = report.comparison;
   const std::size_t axis = arm.seconds.empty() ? kBytes : kSeconds;
@@ -276,8 +276,8 @@ const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double t
   return *best;
 }
 
-/// Returns " at their quickest learning rates (adam 0.1, signum 0.01)," if these are not the best ones; otherwise
-/// empty.
+/// Returns " at the learning rates that get there soonest (adam 0.1, signum 0.01)," if these are not the best ones;
+/// otherwise empty.
 std::string quickest_text(const Report& report, const Pair& best, const Pair& quick) {
   if (&best.here == &quick.here && &best.there == &quick.there) return "";
   const auto rate_of = [&](const ArmFigures& arm) {

@@ -30,8 +30,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLongestRequest = 8192;
 constexpr std::size_t kMostClients = 8;        ///< clients that are served at the same time
 constexpr std::chrono::seconds kPatience{10};  ///< time that a client has for its request
-constexpr std::chrono::seconds kPause{5};      ///< longest time in which a client takes nothing of the answer
-constexpr std::chrono::seconds kLongest{120};  ///< time that it has for the whole answer
+constexpr std::chrono::seconds kPause{5};      ///< longest time for which a client may read nothing of the answer
+constexpr std::chrono::seconds kLongest{120};  ///< time that a client has for the whole answer
 
 /// Waits until the socket can be read or written. Returns whether it can before the deadline.
 bool ready(int socket, short events, Clock::time_point deadline) {
@@ -40,7 +40,7 @@ bool ready(int socket, short events, Clock::time_point deadline) {
   return left > 0 && poll(&waiting, 1, static_cast<int>(left)) == 1;
 }
 
-/// Returns the head of a request; nothing if it is too long, too late or cut.
+/// Returns the head of a request; nothing if it is too long, too late or incomplete.
 std::optional<std::string> request_of(int client) {
   const Clock::time_point deadline = Clock::now() + kPatience;
   std::string head;
@@ -128,7 +128,7 @@ class Clients {
         shutdown(client.socket, SHUT_RDWR);
         client.served = true;
       });
-    } catch (const std::system_error&) {  // no thread is to be had: this client is turned away
+    } catch (const std::system_error&) {  // no thread is available: this client is turned away
       client.served = true;
     }
   }

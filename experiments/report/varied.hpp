@@ -11,7 +11,7 @@ namespace onebit::experiments {
 
 struct VariedOption {
   std::string name;
-  std::vector<std::string> values;  ///< distinct values, numbers by size and before words
+  std::vector<std::string> values;  ///< distinct values: numbers in ascending order, then words
 };
 
 /// Returns the options that do not have the same value in all arms, by name.

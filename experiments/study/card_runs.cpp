@@ -62,7 +62,7 @@ void check_data(const CardRun& run, const sim::PreparedRun& prepared) {
 }
 
 /// Gives each run a log of its own in a folder, with the name that it has in the card. A card may be somebody else's,
-/// so its names cannot lead out of the folder.
+/// so only the last part of a name is used, which cannot lead out of the folder.
 class LogNames {
  public:
   explicit LogNames(std::string folder) : folder_(std::move(folder)) {}

@@ -176,7 +176,7 @@ class Laboratory {
 
   bool judge() {
     answer.option = optim::freeze_option(make_config(study_.run.settings).optimizer.name, answer.freeze_step);
-    answer.looks = std::max<Index>(1, study_.seeds - 2);  // one look after each seed from the second on
+    answer.looks = std::max<Index>(1, study_.seeds - 2);  // one look after each judging seed but the first
     std::vector<analysis::DenseTrial> dense;
     std::vector<analysis::FreezeTrial> trials;
     std::vector<const Arm*> arms;

@@ -29,8 +29,8 @@ struct FreezeAnswer {
   Index freeze_step = 0;           ///< chosen step; 0: none was found
   std::string option;              ///< option that freezes at this step
   bool floor_is_left = false;      ///< the optimizer has an option for a variance floor, but it was not set
-  /// Verdict at freeze_step from the judging seeds that were run. If freeze_step is 0, it is the verdict at the latest
-  /// step tried from the choosing seed, with the additional arm kFloorArm if floor_is_left.
+  /// Verdict at freeze_step from the judging seeds that were run. If freeze_step is 0, it is the choosing seed's
+  /// verdict at the latest step that this seed tried, with the additional arm kFloorArm if floor_is_left.
   analysis::FreezeValidation judged;
   std::string reference;  ///< describes the loss from which excess is counted (measure loss)
   Index looks = 1;        ///< largest number of looks at the verdict; the intervals of all looks hold jointly
@@ -47,10 +47,10 @@ inline constexpr const char* kFloorArm = "floor";
 /// Answers the question of `onebit freeze`. The first seed tries freeze steps: the one that `freeze auto` gives, then
 /// earlier ones while the compressed run costs at most half of the margin, later ones otherwise. That seed gets about
 /// half as many runs as a whole verdict takes. The other seeds, each with a dense, a frozen and a compressed run and
-/// one for each further arm, judge the earliest step that passed. They stop once the verdict is that the freeze costs
-/// too much, or once both verdicts are safe and two thirds of all runs are theirs. Their intervals hold jointly over
-/// all looks (Bonferroni). SeedRuns describes the runs. Throws ConfigError, before anything is trained, for everything
-/// that `analyze --validate` refuses.
+/// one for each further arm, judge the earliest step that passed. They stop once the verdict on freeze and compression
+/// together is that they cost too much, or once this verdict and that on the freeze alone are safe and two thirds of
+/// all runs are theirs. Their intervals hold jointly over all looks (Bonferroni). SeedRuns describes the runs. Throws
+/// ConfigError, before anything is trained, for everything that `analyze --validate` refuses.
 FreezeAnswer answer_freeze(const Study& study, const ValidationRequest& request, const Prices& prices);
 
 }  // namespace onebit::experiments

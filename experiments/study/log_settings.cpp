@@ -28,7 +28,7 @@ std::vector<std::string> names_in_order() {
 std::string allowed_in(const std::string& text) {
   static constexpr std::string_view option = " --resume.allow";
   const std::size_t at = text.rfind(option);
-  if (at == std::string::npos || text.size() >= sim::text_bytes - 3) return "";  // it may be cut
+  if (at == std::string::npos || text.size() >= sim::text_bytes - 3) return "";  // the text may be cut off
   const std::size_t begin = std::min(at + option.size() + 1, text.size());
   return text.substr(begin, text.find(' ', begin) - begin);
 }
@@ -37,7 +37,8 @@ bool changes_options(const sim::Event& event) {
   return event.kind == "resume" && event.text.find(sim::resumed_unchanged) == std::string::npos;
 }
 
-/// Throws if an earlier resumption changed options that are not given now: the header holds those of the first run.
+/// Throws if an earlier resumption changed options that are not given now: the header contains the options of the first
+/// run.
 void require_last_options(const sim::LogReader& log, const Settings& given) {
   for (const sim::Event& event : log.events()) {
     if (!changes_options(event)) continue;
@@ -123,7 +124,7 @@ std::string weights_out_of(const sim::LogHeader& header) {
 
 FromLog taken_from_log(const std::string& log, const Settings& given, bool weights_given) {
   if (!std::filesystem::exists(log)) {
-    if (!given.empty()) return {};  // the run begins
+    if (!given.empty()) return {};  // a new run begins
     throw ConfigError("there is no log to continue", log, "check its name, or give the options of a new run");
   }
   const sim::LogReader reader(log, sim::Damage::tolerated);

@@ -30,7 +30,7 @@ struct FromLog {
 
 /// Returns what to take from a log besides the given options. weights_given: whether a file for the weights is given,
 /// too. Takes nothing if the options cannot be combined. Throws ConfigError if no options are given and there is no
-/// log, if the log does not hold the options that the run last had, or if the weights would replace a file that the
+/// log, if the log does not contain the options that the run last had, or if the weights would replace a file that the
 /// run cannot have written. Throws what LogReader throws.
 FromLog taken_from_log(const std::string& log, const Settings& given, bool weights_given);
 

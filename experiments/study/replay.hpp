@@ -30,7 +30,7 @@ class Replay {
   /// The devices, for the log. The replay must outlive the result.
   sim::MeasuredDevices measured();
 
-  /// Takes what a step did, and the parameters after it: one row, or one per worker if workers have their own. The
+  /// Receives what a step did, and the parameters after it: one row, or one per worker if workers have their own. The
   /// losses are the trace's, or NaN; no samples are counted, because a trace does not say how many there were.
   using OnStep = std::function<void(const sim::StepOutcome& outcome, const std::vector<float>& x)>;
   /// Takes all steps of the trace and calls `use` after each. Throws NumericError if an update is not finite, and Error

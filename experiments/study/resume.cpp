@@ -92,8 +92,8 @@ void refuse(const std::vector<Difference>& list, const OutputPolicy& policy, con
                     hint_for(list, policy, log));
 }
 
-/// Whether the run is over. A run that was killed while it closed its log is not, nor is one whose log is damaged: a
-/// resumption repairs it.
+/// Whether the run is over. A run that was killed while it closed its log is not over; nor is one whose log is damaged,
+/// because a resumption repairs the log.
 bool complete(const sim::LogReader& log) {
   const bool over = log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged;
   if (!log.closed() || !over) return false;
@@ -113,7 +113,7 @@ ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig&
   if (policy.overwrite) throw ConfigError("both --resume and --overwrite", "command line", "give one of them");
   check_allowed(policy.resume_allow);
   if (!std::filesystem::exists(log)) return {Existing::resume};
-  const sim::LogReader reader(log, sim::Damage::tolerated);  // the run repairs it
+  const sim::LogReader reader(log, sim::Damage::tolerated);  // the run repairs the log
   require_groups(reader.header(), config, log);
   std::vector<Difference> list = differences(reader.header(), config);
   const auto allowed = [&](const std::string& name) {

@@ -11,8 +11,8 @@ struct ResumeDecision {
   Index eval_every = 0, eval_examples = 0;  ///< how the log that is continued was evaluated
 };
 
-/// Returns the configuration, with eval.every and eval.examples taken from the log if it does not set them. Evaluations
-/// then continue as they began, even if the run is made longer.
+/// Returns the configuration, with eval.every and eval.examples taken from the log if the configuration does not set
+/// them. Evaluations then continue as they began, even if the run is made longer.
 sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision);
 
 /// Decides by --overwrite, --resume and --resume.allow. Throws ConfigError if options differ from the log's without

@@ -64,7 +64,7 @@ class SeedRuns {
   Index seed_;
   double target_;
   sim::RunConfig config_;  ///< configuration of the dense run
-  bool branches_;          ///< whether frozen runs are continuations of the dense run, or whole runs
+  bool branches_;          ///< whether frozen runs continue the dense run; otherwise they are whole runs
   std::string dense_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a compact trace tells about the signs of its gradients.
+// What a compact trace shows about the signs of its gradients.
 
 #include <optional>
 
@@ -9,7 +9,7 @@ namespace onebit::experiments {
 
 /// Means over the steps of a trace.
 struct SignStatistics {
-  double changes = 0;  ///< share of the mean gradient's elements whose sign is not that of the step before
+  double changes = 0;  ///< share of the mean gradient's elements whose sign differs from that in the step before
   /// Relative l2 error that a sign codec with one scale for each tensor makes on the mean gradient.
   double error = 0;
 };

@@ -23,11 +23,11 @@ struct Study {
   Training training;
 };
 
-/// Warns of logs in the study's folder that the study does not write: commands that read the folder would take them for
-/// the study's. own: the paths of the logs that it writes.
+/// Warns about logs in the study's folder that the study does not write: commands that read the folder would take them
+/// for the study's. own: the paths of the logs that it writes.
 void warn_of_other_logs(const Study& study, const std::vector<std::string>& own);
 
-/// Warns of options of the study that no run reads.
+/// Warns about options of the study that no run reads.
 void warn_of_idle_options(const Study& study, const std::vector<GivenRun>& runs);
 
 }  // namespace onebit::experiments

@@ -20,7 +20,7 @@ class Board {
   /// requested: whether to show progress even if stderr is not a terminal.
   explicit Board(bool requested) : line_(requested) {}
 
-  /// Shows the progress, if it is time to.
+  /// Shows the progress if an update is due.
   void show(const Standing& standing);
   /// Prints a permanent line above the progress line, even if no progress is shown.
   static void tell(const std::string& line);

@@ -24,7 +24,8 @@ SweepDefinition definition_of(const SweepOptions& options);
 /// Returns the options of a run that cannot change results.
 Settings execution_of(const RunSettings& run);
 
-/// Throws ConfigError for a value that an INI file would not preserve: it ends a value at '#' and trims blanks.
+/// Throws ConfigError for a value that an INI file would not preserve, because '#' ends a value there and blanks around
+/// it are trimmed.
 void require_storable(const std::string& key, const std::string& value);
 
 /// Returns the definition as an INI file that `sweep --config` reads; two definitions are equal if their texts are.

@@ -18,7 +18,7 @@ void write_table_file(const std::string& path, std::string_view format, const st
 /// Creates a file with its whole text atomically. Returns false if a file of that name exists. Throws IoError.
 bool create_file(const std::string& path, const std::string& text);
 
-/// Removes temporary files of programs on this host that were killed.
+/// Removes temporary files of killed programs on this host.
 void remove_leftovers(const std::string& folder);
 
 }  // namespace onebit::experiments

@@ -72,7 +72,7 @@ void count(const PointResult& result, GridCell& cell) {
   }
 }
 
-/// Returns the place of the lowest loss; none if no loss is finite.
+/// Returns the index of the lowest loss; none if no loss is finite.
 template <class Items, class Loss>
 std::optional<std::size_t> lowest(const Items& items, const Loss& loss) {
   const auto best = std::ranges::min_element(items, {}, loss);

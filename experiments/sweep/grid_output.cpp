@@ -136,9 +136,10 @@ const GridCell& best_of(const GridArm& arm) {
   return arm.cells[*arm.best];
 }
 
-/// Returns how far two arms at their best are apart: ": final loss 5.8% higher". It is the mean over the seeds of the
-/// relative differences, as in the verdicts of analyze: relative to the parent, if one descends from the other. Empty
-/// if its sign differs from that of the difference of the means, by which the arms are ranked.
+/// Returns how far two arms at their best are apart: ", which ends at a final loss 5.8% higher". The difference is the
+/// mean over the seeds of the relative differences, as in the verdicts of analyze: relative to the parent, if one
+/// descends from the other. Empty if its sign differs from that of the difference of the means, by which the arms are
+/// ranked.
 std::string difference_text(const GridArm& best, const GridArm& next) {
   std::vector<double> low, high;
   for (const auto& [seed, loss] : best_of(best).losses) {

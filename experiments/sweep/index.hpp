@@ -13,7 +13,7 @@ std::string index_csv(const std::vector<Point>& points, const std::vector<PointR
 /// Returns the results of the points, in their order.
 std::vector<PointResult> results_of(const std::vector<Point>& points, Results& results);
 
-/// Writes DIR/index.csv and DIR/index.h5, replacing each atomically. Afterwards it looks again, and rewrites them if
+/// Writes DIR/index.csv and DIR/index.h5, replacing each atomically. Afterwards it checks again, and rewrites them if
 /// another shard has finished a point in the meantime, so that the last writer's index is complete. Throws IoError.
 void write_index(const std::string& folder, const std::vector<Point>& points, Results& results);
 

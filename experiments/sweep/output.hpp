@@ -21,7 +21,7 @@ struct Grid {
   std::string key;
   std::vector<Row> rows;  ///< ascending by value
   std::size_t best = 0;   ///< row with the smallest loss
-  bool found = false;     ///< whether some row has a loss
+  bool found = false;     ///< whether any row has a loss
   bool at_edge = false;   ///< no value was tried on one side of the best one, so the range may be too narrow
   bool complete = false;  ///< every value has been tried
 };

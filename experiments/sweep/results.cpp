@@ -160,7 +160,7 @@ void Results::forgive(const std::string& name) {
     sim::repair_log(log);
     return;
   } catch (const sim::NotRepairable&) {
-    // set aside
+    // the log is set aside below
   }
   fs::rename(log, path(name, ".damaged"));
   for (const sim::CheckpointFile& file : sim::checkpoints_of(log)) {

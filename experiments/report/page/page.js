@@ -25,9 +25,9 @@
   const dark = ["#56B4E9", "#FF8A3C", "#2FD3A2", "#E6A3C8", "#F5C242", "#9AD1F5", "#DDDDDD"];
   const dashes = [null, [7, 3], [2, 2], [9, 3, 2, 3], [14, 4], [6, 2, 2, 2, 2, 2], [1, 4], [14, 3, 5, 3]];
   const element = (id) => document.getElementById(id);
-  // shown and chosen hold names of arms: those that are drawn, and those whose box the reader has touched
+  // shown and chosen contain names of arms: those that are drawn, and those whose box the reader has touched
   const state = {axis: null, shown: new Set(), chosen: new Set(), seeds: false, logX: false, logY: false, end: false};
-  let graph = null, zoomed = false, fitted = "";  // zoomed: by the reader; fitted: the y range that was not
+  let graph = null, zoomed = false, fitted = "";  // zoomed: by the reader; fitted: the y range that the page chose
   let kept = null;  // the zoom while no line is shown
 
   const isDark = () => root.dataset.theme === "dark" ||
@@ -66,8 +66,8 @@
   };
   const usable = (x, y) => (!state.logX || x > 0) && (!state.logY || y > 0);
 
-  // If the lines have more than 2,000 different places (x), these are moved to 2,000 evenly spaced ones: otherwise the
-  // table would be too large.
+  // If the lines have more than 2,000 different x values, these are moved to evenly spaced ones, about 2,000, because
+  // otherwise the table would be too large.
   const placesOf = (lines) => {
     const most = 2000, all = new Set(lines.flatMap((line) => line.x).filter((x) => !state.logX || x > 0));
     if (all.size <= most) return (x) => x;
@@ -93,9 +93,9 @@
     return [...rows.keys()].sort((a, b) => a - b).map((x) => [x, ...rows.get(x).map((cell) => cell || empty)]);
   };
 
-  // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of 100.
-  // Bands may widen the range by as much on either side, but not below 0, because no loss is negative.
-  // Only what lies in the window counts, if there is one.
+  // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of
+  // 100. On a linear axis, bands may widen the range by up to its own height on either side, but not below 0, because
+  // no loss is negative. If there is a window, only what lies in it counts.
   const rangeOf = (lines, [from, to] = [-Infinity, Infinity]) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
@@ -115,7 +115,8 @@
     const seen = ({x, y}) => y.filter((value, i) => Number.isFinite(value) && x[i] >= from && x[i] <= to);
     if (state.logY) most = Math.min(100 * most, Math.max(most, ...lines.flatMap(seen)));
     const start = Math.max(...used.map((line) => line.y[0]).filter(Number.isFinite));
-    // A line may explode and come back; in a window, and of arms that are alone, all of it is of interest.
+    // A line may explode and come back: the range ends at 10 times the loss at the start, except in a window or without
+    // calm arms.
     if (calm.length > 0 && from === -Infinity && start > 0) most = Math.min(most, Math.max(least, 10 * start));
     if (least > 0) low = Math.max(low, 0);
     if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
@@ -125,7 +126,7 @@
     return {y, x: first < last ? [first - room, last + room] : null};
   };
 
-  // Reads every line at the place of the mouse: between two evaluations, from the straight line that is drawn.
+  // Reads every line at the mouse's x: between two evaluations, from the straight line that is drawn.
   let drawn = [];
   const between = (xs, values, x, toX, toY, back) => {
     const found = xs.findIndex((each) => each >= x * 0.9999), after = found < 0 ? xs.length - 1 : found;
@@ -134,7 +135,8 @@
     return back(toY(values[after - 1]) + Math.min(1, Math.max(0, share)) * (toY(values[after]) - toY(values[after - 1])));
   };
   const same = (value) => value;
-  // What is drawn of a line: of several points at one place, such as evaluations between exchanges, the last one.
+  // Returns the points of a line that are drawn: of several at the same x, such as evaluations between exchanges, only
+  // the last.
   const drawnOf = (line) => {
     const shown = line.x.map((_, i) => i).filter((i) => usable(line.x[i], line.y[i]))
       .filter((i, k, all) => k + 1 === all.length || line.x[all[k + 1]] > line.x[i]);
@@ -148,8 +150,8 @@
   };
   const linesAt = (x) => drawn.filter(({x: xs}) => x >= xs[0] * 0.9999 && x <= xs[xs.length - 1] * 1.0001)
     .map((line) => readAt(line, x));
-  // Selects the place nearest to the mouse and there the nearest line. dygraphs would take the nearest point of any line,
-  // which may be far to the left or right of the mouse.
+  // Selects the x value nearest to the mouse, and the line nearest to the mouse there. dygraphs would take the nearest
+  // point of any line, which may be far to the left or right of the mouse.
   const pointNear = (domX, domY) => {
     const row = graph.findClosestRow(domX), lines = row < 0 ? [] : linesAt(graph.getValue(row, 0));
     const distance = ({y}) => Math.abs(graph.toDomYCoord(y) - domY);
@@ -206,7 +208,7 @@
     root.dataset.drawn = String(table.length ? lines.length : 0);
     drawn = lines.map(drawnOf);
     const narrow = box.clientWidth < 500;
-    // Room for the values, so that what is below the chart stays where it is.
+    // Reserves room for the values, so that what is below the chart does not move.
     element("chart-legend").style.minHeight = `${1.3 * (1 + Math.ceil(Math.min(lines.length, 14) / (narrow ? 1 : 3)))}rem`;
     kept = table.length ? null : zoom;
     if (!table.length) return;
@@ -312,7 +314,7 @@
     Object.assign(data, fresh);
     if (state.axis === null && data.axes.length) state.axis = data.axis;
     element("best-arms").hidden = data.arms.every((arm) => arm.best);
-    element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // they would be the means
+    element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // one run is its own mean
     axis.replaceChildren(...data.axes.map((each, i) => new Option(each.label, String(i), false, i === state.axis)));
     data.arms.filter((arm) => !state.chosen.has(arm.name)).forEach((arm) => {
       arm.best ? state.shown.add(arm.name) : state.shown.delete(arm.name);
@@ -321,7 +323,7 @@
   };
   if (source.textContent.trim()) adopt(JSON.parse(source.textContent));
 
-  // ---- a page that is watched asks for what has changed
+  // ---- a page that `onebit watch` serves requests what has changed
   if (!root.dataset.watch) return;
   let last = "";
   const update = async () => {
