@@ -5,7 +5,7 @@ and the latter with a floor on the variance. Then determines for every criterion
 was safe, and how much of the best safe saving it keeps.
 
 freeze-study.py PROGRAM FOLDER [--data FOLDER] [--jobs N] [--task NAME,...] [--seeds N]: runs everything that FOLDER does
-not hold yet, so that it can be stopped and continued, or distributed over several machines with --task. Then judges the
+not contain yet, so that it can be stopped and continued, or distributed over several machines with --task. Then judges the
 results and writes FOLDER/study.json.
 
 A criterion looks only at a seed's dense run, and freezes at the first of the six freeze steps at or after the step at
@@ -342,7 +342,7 @@ def gnuplot(path, settings, series):
 
 
 def draw_costs(cells, path):
-    """Plots in how many cells of 1-bit Adam some seed's cost exceeds the margin, over the freeze step."""
+    """Plots in how many cells of 1-bit Adam some seed's cost exceeds the margin, against the freeze step."""
     adam = [cell for cell in cells if not cell.task.is_lamb]
     series = []
     for arm, title, colour in (("compressed", "one bit", "#d55e00"), ("frozen", "32 bits", "#0072b2"),

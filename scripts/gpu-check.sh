@@ -7,8 +7,8 @@
 #   scripts/gpu-check.sh limits        prints the parts of "run" in their order, with their limits in seconds
 # "bundle" reads the variables CUDACXX (nvcc; the GPU machine's driver must support its major version),
 # CMAKE_CUDA_ARCHITECTURES (90-real), ONEBIT_SHARED (../shared) and ONEBIT_CUDA. With ONEBIT_CUDA=EMULATED, "run" needs
-# no GPU: this tests the script itself. Exit status of "run": 0 if all is well, 1 if a part failed or was cut (the
-# others still ran), 2 if there is no GPU.
+# no GPU: this tests the script itself. Exit status of "run": 0 if all is well, 1 if a part failed or reached its
+# limit (the others still ran), 2 if there is no GPU.
 set -euo pipefail
 out=$(realpath -m -- "${OUT:-.}")
 given=${2:+$(realpath -m -- "$2")}

@@ -32,7 +32,7 @@ attempt() {
 # was_cut STATUS: whether the time limit ended a command
 was_cut() { (($1 == 124 || $1 == 137)); }
 
-# why NAME STATUS: prints the reason of a failure in one line
+# why NAME STATUS: prints the reason for a failure in one line
 why() {
   local line
   line=$(cat -- "$work/$1.err" "$work/$1.log" | grep -v '^[[:space:]=]*$' | tail -n 1 | cut -c 1-160) || true
@@ -161,7 +161,7 @@ figures() {
 }
 
 # Times the kernels of a step with 1-bit Adam's codec, and with one codec of each other kind: integers in blocks, random
-# levels, largest elements.
+# levels, and largest elements.
 part_kernels() {
   local -a options=()
   if [[ "$part" != kernels ]]; then options=(--codec "${part#kernels-}" --rounds 3); fi

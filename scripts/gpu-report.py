@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints a table of the results of gpu-check.sh, and writes it to OUT together with all figures. Usage: gpu-report.py
-FOLDER OUT, where FOLDER holds facts.tsv (name, value), parts.tsv (part, result, detail) and, for parts that measured
+FOLDER OUT, where FOLDER contains facts.tsv (name, value), parts.tsv (part, result, detail) and, for parts that measured
 something, PART.log (JSON)."""
 import json
 import pathlib

@@ -4,7 +4,7 @@ sim's probes (an operator or a bound is exchanged for a similar one, a number fo
 the tree, and runs the tests of its room, beginning with those of the changed file. Prints one line per change, and at the
 end all changes that no test noticed.
 
-mutations.py FOLDER [--count 100] [--seed 1] [--from 0] [--only 3,17] [--jobs N] [--list]: FOLDER holds the copy of the
+mutations.py FOLDER [--count 100] [--seed 1] [--from 0] [--only 3,17] [--jobs N] [--list]: FOLDER contains the copy of the
 committed tree and its build, and is created if necessary. Changes are numbered in the order in which they are drawn. A
 change that does not compile keeps its number but is not counted, and another one is drawn. --from continues an
 interrupted run after that many changes; --only makes only the changes with these numbers. The tests' data are in

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh clone to a first comparison: installs packages, builds, runs. Arguments are passed to the program.
+# From a fresh clone to a first comparison: installs packages, then builds and runs the program. Arguments are passed
+# to the program.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs everything that has to pass before a commit lands: checks of the sources (rooms, includes, kernel lists, format,
-# scripts), tests with gcc, tests with clang and sanitizers, a race check, a minute of fuzzing. --long adds the test cases
-# tagged [.long] and the wheel. At the end it prints the slowest tests, the time of each part, and in the last line the
-# counts. A check that cannot run is skipped, or fails if ONEBIT_REQUIRE (comma-separated) names it.
+# scripts), tests with gcc, tests with clang and sanitizers, a race check, and a minute of fuzzing. --long adds the test
+# cases tagged [.long] and the wheel. At the end it prints the slowest tests, the time of each part, and in the last
+# line the counts. A check that cannot run is skipped, or fails if ONEBIT_REQUIRE (comma-separated) names it.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
