@@ -21,7 +21,7 @@ std::string rate_text(netmodel::BytesPerSecond rate);
 /// Says how much memory each GPU needs at least, and whether it has that much.
 std::string memory_text(const netmodel::MemoryEstimate& memory);
 
-/// Returns the only price, or an object that holds the prices on all clusters.
+/// Returns the only price, or an object with the prices on all clusters.
 Json on_clusters(const std::vector<Json>& prices);
 
 /// Prints a job's price on a cluster: the parts of a step, speed-ups and the break-even rate.

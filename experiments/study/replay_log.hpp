@@ -26,7 +26,7 @@ class ReplayLog {
   void take(const sim::StepOutcome& outcome);
   /// Closes the log of a complete replay, and compresses it if log.compression says so. Throws IoError.
   void finish();
-  /// Closes the log of a replay that ended before its last step. kind: kind of the event that holds the reason.
+  /// Closes the log of a replay that ended before its last step. kind: kind of the event that gives the reason.
   void fail(sim::RunStatus status, const std::string& kind, const std::string& reason);
 
  private:

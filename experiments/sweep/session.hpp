@@ -1,5 +1,5 @@
 #pragma once
-// Executes one shard of a sweep: continues from what the folder holds until the shard is done or stopped.
+// Executes one shard of a sweep: continues from what the folder contains until the shard is done or stopped.
 
 #include <map>
 
