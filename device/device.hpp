@@ -1,6 +1,6 @@
 #pragma once
-// A device: kernels run on it, buffers live in its memory. device/launch/launch.hpp launches kernels; each backend has
-// a queue type.
+// A device. Kernels run on it, and buffers live in its memory. device/launch/launch.hpp launches kernels; each backend
+// has a queue type.
 
 #include <functional>
 #include <memory>
@@ -20,15 +20,15 @@ namespace onebit::device {
 
 class Device {
  public:
-  /// The CPU with `threads` OpenMP threads; 0: OMP_NUM_THREADS or, without it, one per available core. Throws
-  /// ConfigError for threads < 0.
+  /// The CPU with `threads` OpenMP threads. 0 stands for OMP_NUM_THREADS or, if that is not set, one per available
+  /// core. Throws ConfigError for threads < 0.
   static Device cpu(int threads);
 
   /// The CPU with memory that only kernels and copies may access (debug/memory.hpp).
   static Device debug(int threads);
 
-  /// The GPU with this ordinal. Throws NotCompiled in a build without CUDA, ConfigError if there is no such GPU or it
-  /// is too old.
+  /// The GPU with this ordinal. Throws NotCompiled in a build without CUDA, and ConfigError if there is no such GPU or
+  /// it is too old.
   static Device cuda(int ordinal);
 
   /// Returns a device like this one that computes and stores nothing, and only counts memory (plan/memory.hpp).
@@ -43,8 +43,8 @@ class Device {
   /// Device allows it.
   Device with_recordings(bool allowed) const;
   bool records() const { return is_gpu() && records_; }
-  /// Records what `work` launches, without running it. GraphCache says what `work` may launch. Only for a device that
-  /// records().
+  /// Records what `work` launches, without running it. GraphCache says what `work` may launch. The device must be one
+  /// that records().
   std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 
   const std::string& name() const { return name_; }
@@ -94,12 +94,12 @@ class Device {
 
 /// The devices of an option value: "cpu", "cpu:2" (two logical devices that share the threads), "debug", "debug:2",
 /// "cuda" (the first GPU), "cuda:0,1". `threads` is the number of OpenMP threads of all devices together, but each
-/// device has at least one; 0: as for Device::cpu. Throws ConfigError for anything else, NotCompiled for backends that
-/// this build lacks.
+/// device has at least one; 0 has the same meaning as for Device::cpu. Throws ConfigError for any other value, and
+/// NotCompiled for backends that this build lacks.
 std::vector<Device> parse_devices(const std::string& text, int threads);
 
 /// Returns the devices of this machine, each as an option value and a one-line description. If there is no GPU, one row
-/// gives the reason for that.
+/// gives the reason.
 std::vector<std::pair<std::string, std::string>> list_devices();
 
 }  // namespace onebit::device

@@ -39,7 +39,7 @@ class StopError : public Error {
   using Error::Error;
 };
 
-/// A call of CUDA or cuBLAS failed. What the GPU held may be lost. Exit status 1.
+/// A call to CUDA or cuBLAS failed. The contents of the GPU's memory may be lost. Exit status 1.
 class DeviceError : public Error {
   using Error::Error;
 };

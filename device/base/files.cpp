@@ -69,8 +69,8 @@ RegularFile::RegularFile(std::string path, std::string what, std::string hint)
     : path_(std::move(path)), what_(std::move(what)), hint_(std::move(hint)) {
   struct stat status = {};
   if (stat(path_.c_str(), &status) != 0) refuse(errno == ENOENT ? "no such file" : reason());
-  // Checked before opening, because opening a device has side effects. O_NONBLOCK: a FIFO that appears in between does
-  // not block.
+  // The kind is checked before opening, because opening a device has side effects. O_NONBLOCK keeps a FIFO that appears
+  // in between from blocking.
   if (S_ISREG(status.st_mode)) {
     descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) refuse(reason());

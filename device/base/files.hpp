@@ -1,5 +1,5 @@
 #pragma once
-// Reads whole files that a user names, and replaces outputs.
+// Reads whole files that a user names, and replaces output files.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,7 @@ class RegularFile {
 
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_; }
-  /// Size in bytes when it was opened.
+  /// Size in bytes when the file was opened.
   Index size() const { return size_; }
 
   /// The first `count` bytes, or all of a shorter file. Throws ConfigError if reading fails.
@@ -81,8 +81,8 @@ int create_new(const std::string& path);
 /// Writes a file that create_new() creates, and reads it back once it is on the disk. Throws IoError.
 void write_new(const std::string& path, std::string_view text);
 
-/// A name next to `path` that no other program uses: PATH.HOST-PROCESS.part. Other users can predict it, so the file
-/// has to be created by create_new(), or by sim's create_part() if it is an HDF5 file.
+/// A name for a file next to `path` that no other program uses: PATH.HOST-PROCESS.part. Other users can predict it, so
+/// the file has to be created by create_new(), or by sim's create_part() if it is an HDF5 file.
 std::string temporary_name(const std::string& path);
 std::string host_name();
 

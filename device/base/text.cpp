@@ -103,7 +103,7 @@ std::string bytes_text(double bytes) {
   constexpr std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
   if (!std::isfinite(bytes)) return "-";
   std::size_t unit = 0;
-  constexpr double rounded_up = 999.95;  // four digits of it are 1000
+  constexpr double rounded_up = 999.95;  // with four digits, it becomes 1000
   for (; bytes >= rounded_up && unit + 1 < units.size(); ++unit) bytes /= 1000;
   return (unit == 0 ? number(std::round(bytes), 15) : number(bytes)) + " " + units[unit];
 }

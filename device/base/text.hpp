@@ -10,11 +10,12 @@
 namespace onebit {
 
 /// Candidates by number of edits to `word`, nearest first, then shortest first; other ties keep their order. A
-/// candidate is one edit away if it begins with the word (of at least 3 characters), or ends with the word after a dot
-/// or, in a candidate without dots, after a dash.
+/// candidate counts as one edit away if it begins with the word (of at least 3 characters), or ends with the word after
+/// a dot or, in a candidate without dots, after a dash.
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-/// "did you mean A?" if a candidate is close, else "one of A, B, C", or "nearest: A, B, C" if there are more than 12.
+/// "did you mean A?" if a candidate is close, else "one of A, B, C", or "nearest: A, B, C" if there are more than 12
+/// candidates.
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates,
                        std::string_view prefix = "");
 
@@ -36,7 +37,7 @@ std::string in_quotes(const std::string& text);
 /// A word for a shell, in quotes if it needs them.
 std::string shell_word(const std::string& word);
 
-/// Whether a list of words that are separated by blanks holds this one.
+/// Whether a list of words separated by blanks contains this word.
 bool has_word(std::string_view words, std::string_view word);
 
 /// Items joined by a separator.

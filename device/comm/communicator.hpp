@@ -1,7 +1,7 @@
 #pragma once
 // How the devices of a run communicate. A rank is one device: a thread of this process (device_group.hpp), or a
 // separate process (process_group.hpp); the interface also suits peer copies and NCCL. The calls are collective: every
-// rank makes the same calls in the same order.
+// rank must make the same calls in the same order.
 
 #include <span>
 #include <vector>

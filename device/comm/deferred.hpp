@@ -5,10 +5,10 @@
 
 namespace onebit::device {
 
-/// Holds the first error of work that has to run to its end, because other ranks wait for their parts of it.
+/// Holds the first error of work that must run to completion because other ranks wait for its results.
 class Deferred {
  public:
-  /// Runs `work` and holds its error; does nothing after an error.
+  /// Runs `work` and keeps its error, if any; does nothing once it holds an error.
   template <class Work>
   void guard(const Work& work) {
     if (error_) return;

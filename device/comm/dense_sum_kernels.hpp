@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of the dense mean: one absorbs rows (in cpu/ and cuda/), one joins the remaining nodes.
+// The kernels of the dense mean: one absorbs rows (in cpu/ and cuda/), and one joins the remaining nodes.
 
 #include "device/comm/block_tree.hpp"
 #include "device/device.hpp"

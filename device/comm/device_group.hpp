@@ -10,8 +10,8 @@ namespace onebit::device {
 class DeviceGroup {
  public:
   /// Divides `workers` among the devices, which must be of one backend. If there are several processes, each has one
-  /// device, and the workers are divided among these. Throws ConfigError if a device would hold no worker, or if one of
-  /// several processes has several devices.
+  /// device, and the workers are divided among the processes. Throws ConfigError if a device would hold no worker, or
+  /// if one of several processes has several devices.
   DeviceGroup(std::vector<Device> devices, Index workers, std::shared_ptr<ProcessGroup> processes = single_process());
   ~DeviceGroup();
   DeviceGroup(const DeviceGroup&) = delete;

@@ -14,8 +14,8 @@ struct MpiEnvironment {
 };
 MpiEnvironment mpi_environment();
 
-/// The processes of a run, each of which runs the same program on its own workers. All processes make the calls that
-/// are marked as collective, in the same order.
+/// The processes of a run, each of which runs the same program on its own workers. All processes must make the calls
+/// that are marked as collective, in the same order.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
@@ -29,11 +29,11 @@ class ProcessGroup {
   /// The communicator between the processes' devices, of which each process has one.
   virtual std::shared_ptr<Communicator> communicator() = 0;
 
-  /// Calls `work` in every process and waits for all. If it throws in some processes, every process throws the error of
-  /// the lowest of these ranks, even from within an exchange. Collective; calls may be nested.
+  /// Calls `work` in every process and waits for all of them. If `work` throws in some processes, every process throws
+  /// the error of the lowest of these ranks, even from within an exchange. Collective; calls may be nested.
   virtual void run(const std::function<void()>& work) = 0;
 
-  /// Whether `own` is true in any process. Collective.
+  /// Whether `own` is true in at least one process. Collective.
   virtual bool any(bool own) = 0;
 
   /// MPI_Allreduce on host memory, for benchmarks: sums `values` over all processes, in place.
@@ -48,8 +48,8 @@ class ProcessGroup {
 /// The group of this process alone.
 std::shared_ptr<ProcessGroup> single_process();
 
-/// The processes of this program, joined at the first call. Throws NotCompiled if mpirun has started several and this
-/// build has no MPI plugin.
+/// The processes of this program, joined at the first call. Throws NotCompiled if mpirun has started several processes
+/// and this build has no MPI plugin.
 const std::shared_ptr<ProcessGroup>& processes();
 
 }  // namespace onebit::device

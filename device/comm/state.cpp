@@ -33,7 +33,7 @@ void Elements::upload(const void* source, Index first, Index count) const {
 
 namespace {
 
-/// Returns the only number of a list; a damaged checkpoint may have another one.
+/// Returns the only number of a list; in a damaged checkpoint, the list may have another length.
 template <class T>
 T only(const std::vector<T>& values, const std::string& path) {
   if (values.size() != 1) throw ConfigError("checkpoint has a list in place of a number", path);

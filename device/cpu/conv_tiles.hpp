@@ -72,14 +72,14 @@ struct Taps {
     const Index read = reads[tap * pixels + p];
     return read < 0 ? zeros : image + read * channels;
   }
-  /// Whether any of the first `count` pixels reads the image, not only padding.
+  /// Whether the tap reads the image, rather than padding, for at least one of the first `count` pixels.
   bool any(Index tap, Index count) const {
     return std::any_of(reads + tap * pixels, reads + tap * pixels + count, [](std::int32_t read) { return read >= 0; });
   }
 };
 
-/// Computes the sums of Rows pixels times a panel over all taps and channels. The panel begins with the sums' initial
-/// values.
+/// Computes the products of Rows pixels and a panel, summed over all taps and channels. The panel begins with the sums'
+/// initial values.
 template <std::size_t Rows, std::size_t Packets>
 void sum_taps(const Taps& taps, const float* image, const float* panel, float* result) {
   constexpr Index width = static_cast<Index>(Packets) * kLanes;
@@ -106,13 +106,13 @@ struct PixelPart {
   Range images, pixels;
   /// Image 0, starting at the first channel. An image has `inputs` numbers.
   const float* input = nullptr;
-  /// Gradient of image 0, starting at the first column. An image has `outputs` numbers, a pixel `stride`.
+  /// Gradient of image 0, starting at the first column. An image has `outputs` numbers, and a pixel has `stride`.
   const float* delta = nullptr;
   Index inputs = 0, outputs = 0, stride = 0;
   Index columns = 0;  ///< columns of delta; a tile's columns beyond them are zero
 };
 
-/// For each of Rows channels, sums over the part's pixels: the number that the tap reads, times the packets of delta.
+/// For each of Rows channels, sums the number that the tap reads times the packets of delta over the part's pixels.
 template <std::size_t Rows, std::size_t Packets>
 void sum_pixels(const Taps& taps, Index tap, const PixelPart& part, float* result) {
   constexpr Index width = static_cast<Index>(Packets) * kLanes;

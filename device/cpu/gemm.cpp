@@ -18,7 +18,7 @@ constexpr Index kPanel = 2 * kLanes;  ///< columns of B that are used together
 constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;
 constexpr Index kTerms = 128;     ///< terms of k at a time, so that their panel stays in the first-level cache
 constexpr Index kUnitRows = 256;  ///< approximate number of rows of a unit
-constexpr Index kManyRows = 128;  ///< number of rows from which packing B's panels pays off
+constexpr Index kManyRows = 128;  ///< smallest number of rows for which packing B's panels pays off
 
 constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
@@ -155,7 +155,7 @@ class RowsOfProduct {
   }
 
  private:
-  /// Multiplies up to kTerms terms of k, from the p-th on, by the panel that begins at column j.
+  /// Multiplies up to kTerms terms of k, starting at the p-th, by the panel that begins at column j.
   template <Index packets>
   void multiply(Index p, Index j) const {
     constexpr Index width = packets * kLanes;
@@ -186,7 +186,8 @@ Batch different(const MatrixIn& matrix, const Batch& batch) {
           matrix.inner == 0 ? std::min<Index>(batch.inner, 1) : batch.inner};
 }
 
-/// Returns the rows of a unit: about kUnitRows, in parts of equal size, or fewer if threads would be idle.
+/// Returns the number of rows of a unit, such that units have about equal size: about kUnitRows, or fewer if threads
+/// would otherwise be idle.
 Index unit_rows(const Queue& queue, Index m, Index products) {
   Index units = ceil_div(m, kUnitRows);
   while (m > units * kBlockRows && !fills(queue, products * units)) ++units;

@@ -49,7 +49,7 @@ double interleaved_sum(Index n, const Term& term) {
 }
 
 /// All lanes of a small item. They do the same as the lanes of a thread group (device/launch/thread_group.hpp), but
-/// sums have no tiles.
+/// their sums are not divided into tiles.
 class Lanes {
  public:
   template <class Visit>
@@ -81,7 +81,7 @@ class Lanes {
 /// A thread of a thread group.
 class GroupMember {
  public:
-  /// others: the barrier at which it waits for the other members; null if there are none.
+  /// others: the barrier at which this thread waits for the other members; null if there are none.
   explicit GroupMember(std::barrier<>* others = nullptr) : others_(others) {}
 
   template <class Visit>
@@ -133,7 +133,8 @@ class GroupMember {
     return find_bin(counts, rank);
   }
 
-  /// Counts how many of the values `of(i)` fall into each bin, and adds that to `counts`, which all members share.
+  /// Counts how many of the values `of(i)` fall into each bin, and adds the results to `counts`, which all members
+  /// share.
   template <class Of>
   void add_bins(Index first, Index last, const Of& of, Index* counts) const {
     Index own[kBins] = {};
@@ -143,7 +144,7 @@ class GroupMember {
     }
   }
 
-  /// Finds the bin that holds the value of this rank. The rank must not exceed the sum of the counts.
+  /// Finds the bin that contains the value of this rank. The rank must not exceed the sum of the counts.
   Ranked find_bin(const Index* counts, Index rank) const {
     std::uint32_t bin = kBins - 1;
     for (; counts[bin] < rank; --bin) rank -= counts[bin];

@@ -1,6 +1,6 @@
 #pragma once
-// The CPU launchers. device/launch/launch.hpp says what each does; their threads come from parallel() (cpu/queue.hpp),
-// and those for large items from cpu/thread_groups.hpp.
+// The CPU launchers. device/launch/launch.hpp says what each does. The launchers' threads come from parallel()
+// (cpu/queue.hpp), and those for large items from cpu/thread_groups.hpp.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   });
 }
 
-/// Flattened, because loops that call lambdas vectorise only if everything in them is inlined.
+/// The lambda is flattened, because loops that call lambdas vectorise only if everything in them is inlined.
 template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   queue.check(kernel);
@@ -132,11 +132,11 @@ inline double tree_sum(double* values, Index n) {
 
 namespace detail {
 
-/// A sum in interleaved partial sums, which vectorise. The elements of a run are added in order; then the runs, and
-/// finally the lanes, are combined by a pairwise tree.
+/// A sum formed from interleaved partial sums, which vectorise. The elements of a run are added in order; then the
+/// runs, and finally the lanes, are combined by a pairwise tree.
 class LaneSum {
  public:
-  /// Adds term(i) for i in [0, n). Every n but the last is a multiple of kSumRun.
+  /// Adds term(i) for i in [0, n). In every call but the last, n must be a multiple of kSumRun.
   template <class Term>
   void add(Index n, Term term) {
     for (Index first = 0; first < n; first += kSumRun) push(run(first, std::min(first + kSumRun, n), term));
@@ -167,8 +167,8 @@ class LaneSum {
     for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] = a[lane] + b[lane];
     return sums;
   }
-  /// Pushes the sums of a run. The stack holds the sums of pairs of neighbours, of pairs of pairs and so on, the
-  /// longest at the bottom.
+  /// Pushes the sums of a run. The stack holds the sums of pairs of neighbours, of pairs of pairs and so on; the sum of
+  /// the most runs is at the bottom.
   void push(Sums sums) {
     for (Index left = runs_++; left % 2 != 0; left /= 2) sums = plus(stack_[--depth_], sums);
     stack_[depth_++] = sums;

@@ -103,7 +103,8 @@ struct SignTable {
   alignas(64) std::array<double, 1 << kSignBlock> sums;
 };
 
-/// The tables of all blocks of a segment's rows. Their number is even; the last may have no rows.
+/// The tables of all blocks of a segment's rows. The number of tables is even; the last may be for a block without
+/// rows.
 class SignTables {
  public:
   SignTables(const ScaledSignRows& rows, const float* scales)

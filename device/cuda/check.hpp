@@ -9,7 +9,8 @@
 namespace onebit::device::cuda {
 
 /// Throws unless the call succeeded: std::bad_alloc if there was not enough memory, else DeviceError with the call's
-/// name, the GPU and CUDA's reason. A call of cuBLAS gives cuBLAS's reason, and CUDA's too if the GPU has failed.
+/// name, the GPU and CUDA's reason. A failed call to cuBLAS gives cuBLAS's reason, and also CUDA's if the GPU has
+/// failed.
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 
@@ -24,7 +25,8 @@ inline bool lacks_memory(cublasStatus_t status) {
   return status == CUBLAS_STATUS_ALLOC_FAILED;
 }
 
-/// While one exists, launches are recorded or can be replayed, and errors name the option that turns this off.
+/// While an object of this class exists, launches are recorded or can be replayed, and errors name the option that
+/// turns this off.
 class GraphsInUse {
  public:
   GraphsInUse() noexcept;

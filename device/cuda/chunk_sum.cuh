@@ -40,8 +40,8 @@ inline constexpr unsigned kLanes = kSumLanes;
 inline constexpr unsigned kSumThreads = static_cast<unsigned>(kChunk / kSumRun) * kLanes;
 static_assert(kSumThreads == kThreads, "a thread has one lane of one run");
 
-/// This thread's share of a chunk's sum, lane threadIdx.x % kLanes of run threadIdx.x / kLanes, read by this thread
-/// alone.
+/// This thread's share of a chunk's sum: lane threadIdx.x % kLanes of run threadIdx.x / kLanes. This thread reads all
+/// elements of its share.
 template <class Term>
 __device__ double lane_sum_alone(const Term& term, const Chunk& chunk) {
   constexpr Index together = 4;
@@ -66,7 +66,8 @@ __device__ double lane_sum_in_turns(const Term& term, const Chunk& chunk) {
   double sum = 0;
 #pragma unroll 1
   for (Index round = 0; round < rounds; ++round) {
-    // The threads that sum this run read its even groups of kLanes elements, the warp's other threads the odd ones.
+    // The threads that sum this run read its even groups of kLanes elements, and the warp's other threads read the odd
+    // ones.
     const Index run = round / (rounds / 2);
     const bool adds = run == lane / kLanes;
     visit_together<together>(term, runs + round * together * warp + (lane ^ run * kLanes), warp, [&](double even) {
@@ -112,8 +113,8 @@ __device__ inline double block_sum(double sum, double* sums) {
   return sum;
 }
 
-/// Blocks of sum_chunks that a multiprocessor should run at once, enough to hide the latency of loads. If nvcc may aim
-/// for more, it spills some kernels' registers.
+/// Blocks of sum_chunks that a multiprocessor should run at once, enough to hide the latency of loads. If nvcc is told
+/// to aim for more, it spills some kernels' registers.
 inline constexpr int kSumBlocks = 4;
 
 /// Computes partial[row * chunks.count + chunk] = sum of the chunk's terms.

@@ -53,7 +53,7 @@ struct Context {
   /// memory there.
   void make_current() const;
 
-  /// Makes a call of CUDA or cuBLAS that may need memory; the first launch of a kernel does, to load its code. If there
+  /// Makes a call to CUDA or cuBLAS that may need memory; the first launch of a kernel does, to load its code. If there
   /// is too little, waits for the stream, returns unused memory of the pool and of finished graphs to the system, and
   /// repeats the call, except while launches are recorded, when this is not allowed. Throws like check(), with the name
   /// of the call or the kernel's type.
@@ -73,7 +73,7 @@ struct Context {
   /// Returns memory of `bytes` bytes for the kernels launched next. The next call may return the same memory, for
   /// kernels that follow these in the stream.
   void* workspace(Index bytes);
-  /// How often the workspace has moved.
+  /// Number of times that the workspace has moved.
   Index workspaces() const { return workspaces_; }
 
   /// Whether launches are recorded instead of run.

@@ -1,6 +1,6 @@
 #pragma once
-// The operands of convolutions as matrix products (conv.cu): rows of pixels, of taps and their channels, of filters.
-// They are never stored, but looked up in images and weights.
+// The operands of convolutions as matrix products (conv.cu): rows of pixels, of taps and their channels, and of
+// filters. They are never stored, but looked up in images and weights.
 
 #include "device/cuda/tiles.cuh"
 #include "device/math/conv.hpp"
@@ -74,7 +74,7 @@ class PixelRows {
  public:
   using Share = Quad[kOwn];
 
-  /// data: image 0; images have `numbers` numbers each. rows: the number of all rows, counted from image 0.
+  /// data: image 0; images have `numbers` numbers each. rows: the total number of rows, counted from image 0.
   __device__ PixelRows(const Reads& reads, const float* data, Index numbers, Index first, Index rows, unsigned dropped)
       : reads_(reads), dropped_(dropped), numbers_(numbers), channel_(thread() % kQuads * 4) {
     wrap();

@@ -80,7 +80,7 @@ struct StartsKernel {
   }
 };
 
-/// Writes these addresses to the queue's workspace. The operands of a batch that needs them must not be there.
+/// Writes the addresses at which the matrices begin to the queue's workspace, which must not contain the operands.
 StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   auto* starts = static_cast<const void**>(queue.context().workspace(3 * count * static_cast<Index>(sizeof(void*))));
@@ -89,7 +89,7 @@ StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c
   return kernel;
 }
 
-/// A product as cuBLAS wants it.
+/// A product as cuBLAS expects it.
 struct Product {
   const Queue& queue;
   const GemmShape& shape;
@@ -97,7 +97,7 @@ struct Product {
   cublasOperation_t op_a = operation(shape.transpose_a), op_b = operation(shape.transpose_b);
   cublasComputeType_t compute = compute_type(queue.precision());
 
-  /// Products whose matrices lie in line.
+  /// Products whose matrices are evenly spaced in memory.
   void in_line(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
     const cublasHandle_t handle = queue.context().blas();
     queue.context().with_memory("cublasGemmStridedBatchedEx", [&] {
@@ -107,7 +107,7 @@ struct Product {
     });
   }
 
-  /// Products whose matrices lie anywhere.
+  /// Products whose matrices may be anywhere in memory.
   void scattered(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
     const StartsKernel at = find_starts(queue, a, b, c, batch);
     const cublasHandle_t handle = queue.context().blas();
@@ -118,7 +118,8 @@ struct Product {
     });
   }
 
-  /// Scattered products, as one batch for each index of the smaller level; the matrices of each batch lie in line.
+  /// Scattered products, as one batch for each index of the smaller level; the matrices of each batch are evenly
+  /// spaced.
   void level_by_level(MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) const {
     if (batch.outer <= batch.inner) {
       for (Index o = 0; o < batch.outer; ++o) in_line(inner_of(a, o), inner_of(b, o), inner_of(c, o), batch.inner);
@@ -131,11 +132,11 @@ struct Product {
 }  // namespace
 
 /// cuBLAS is column-major and our matrices are row-major, so it sees the transpose of every matrix: C' = op(B)' op(A)'.
-/// All its sizes are 64 bits wide. It chooses its method by the shape: equal shapes give equal bits, but a row may
-/// differ in its last bits between products with different numbers of rows. cuBLAS sees the addresses of matrices in
-/// line, and has kernels for any alignment. The addresses of scattered ones are in the GPU's memory: according to its
-/// manual, they must be multiples of 16 bytes in the modes that use tensor cores (cublasGemmBatchedEx, "properly
-/// aligned"). Those of attention heads with an odd width are not.
+/// All sizes passed to it are 64 bits wide. It chooses its method by the shape: equal shapes give equal bits, but a row
+/// may differ in its last bits between products with different numbers of rows. cuBLAS sees the addresses of evenly
+/// spaced matrices, and has kernels for any alignment. The addresses of scattered matrices are in the GPU's memory:
+/// according to the manual of cuBLAS, they must be multiples of 16 bytes in the modes that use tensor cores
+/// (cublasGemmBatchedEx, "properly aligned"). The addresses of attention heads with an odd width are not.
 void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   if (shape.m == 0 || shape.n == 0 || count == 0) return;

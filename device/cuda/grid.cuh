@@ -24,7 +24,7 @@ inline dim3 row_blocks(Index rows, Index chunks) {
 }
 
 /// Returns the number of blocks of `threads` threads that run at the same time if the GPU does nothing else. Returns 1
-/// if CUDA says 0: the launch then fails, and its error gives the reason.
+/// if CUDA reports 0: the launch then fails, and its error gives the reason.
 template <class... Parameters>
 Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index threads) {
   queue.context().make_current();
@@ -36,7 +36,7 @@ Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index t
   return std::max<Index>(1, Index{processors} * Index{blocks});
 }
 
-/// Starts kernel(arguments...) on the queue's stream. `what` names it in errors.
+/// Starts kernel(arguments...) on the queue's stream. `what` names the kernel in errors.
 template <class... Parameters>
 void launch(const Queue& queue, dim3 grid, dim3 block, const std::type_info& what, void (*kernel)(Parameters...),
             std::type_identity_t<Parameters>... arguments) {

@@ -1,5 +1,5 @@
 #pragma once
-// Lanes on a GPU: half a warp for an item, blocks for a large one. They give the same bits as the CPU's lanes
+// Lanes on a GPU: half a warp for an item, and blocks for a large one. They give the same bits as the CPU's lanes
 // (cpu/lanes.hpp).
 
 #include <cuda_runtime.h>
@@ -76,8 +76,8 @@ class GroupMember {
     Ranked ranked;
   };
 
-  /// thread: index of this thread in its block. arrivals: counts the arrivals of the group's members at barrier() so
-  /// far, in the GPU's memory.
+  /// thread: index of this thread in its block. arrivals: a counter in the GPU's memory, which counts the arrivals of
+  /// the group's members at barrier() so far.
   __device__ GroupMember(unsigned thread, Scratch& scratch, unsigned long long* arrivals)
       : lane_(thread), scratch_(scratch), arrivals_(arrivals) {}
 
@@ -128,7 +128,8 @@ class GroupMember {
     return find_bin(scratch_.counts, rank);
   }
 
-  /// Counts how many of the values `of(i)` fall into each bin, and adds that to `counts`, which all members share.
+  /// Counts how many of the values `of(i)` fall into each bin, and adds the results to `counts`, which all members
+  /// share.
   template <class Of>
   __device__ void add_bins(Index first, Index last, const Of& of, Index* counts) const {
     count_bins(first, last, of);
@@ -138,8 +139,8 @@ class GroupMember {
     }
   }
 
-  /// Finds the bin that holds the number of this rank. The rank must not exceed the sum of the counts. Lane 0 handles
-  /// the highest bins, the other lanes lower bins in turn.
+  /// Finds the bin that contains the number of this rank. The rank must not exceed the sum of the counts. Lane 0
+  /// handles the highest bins, lane 1 the bins below them, and so on.
   template <class Count>
   __device__ Ranked find_bin(const Count* counts, Index rank) const {
     constexpr unsigned own = kBins / kCount;
@@ -214,8 +215,8 @@ class GroupMember {
     if (lane_ == 0) write();
   }
 
-  /// Waits until all members have arrived. All of them must be running, or this would wait forever; it therefore needs
-  /// a cooperative launch.
+  /// Waits until all members have arrived. All members must be running, or the call would wait forever; the kernel
+  /// therefore needs a cooperative launch.
   __device__ void barrier(Index members) const {
     __syncthreads();
     if (members == 1) return;

@@ -103,8 +103,8 @@ void for_each(const Queue& queue, Index n, Kernel kernel) {
   if (n > 0) launch(queue, blocks(ceil_div(n, kThreads)), kThreads, typeid(Kernel), visit<Kernel>, n, kernel);
 }
 
-/// A kernel that divides its items among lanes gets half a warp for each item, any other a thread for each. The latter
-/// run in small blocks, which spread few items over the whole GPU.
+/// A kernel that divides its items among lanes gets half a warp for each item, and any other kernel a thread for each.
+/// Kernels of the second kind run in small blocks, which spread few items over the whole GPU.
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   using namespace detail;

@@ -1,5 +1,6 @@
 // Recordings as CUDA graphs. Work launched on a stream between the start and the end of a capture does not run but
-// becomes a graph. Buffers allocated in it have their own addresses, which are the same whenever the graph runs.
+// becomes a graph. Buffers allocated during the capture have their own addresses, which are the same whenever the graph
+// runs.
 
 #include "device/cuda/context.cuh"
 
@@ -44,7 +45,7 @@ class GraphRecording final : public Recording {
     record(work, graph);
     context_->with_memory("cudaGraphInstantiate", [&] { return cudaGraphInstantiate(graph_.out(), graph.get(), 0); });
   }
-  /// The graph may still run; CUDA frees it when it is done.
+  /// The graph may still be running; CUDA frees it when it is done.
   ~GraphRecording() override { ignore(cudaSetDevice(context_->ordinal())); }
   GraphRecording(const GraphRecording&) = delete;
   GraphRecording& operator=(const GraphRecording&) = delete;

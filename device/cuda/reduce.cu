@@ -12,8 +12,8 @@ constexpr Index kFold = 4 * Index{kThreads};
 /// the results of the previous pass.
 struct Fold {
   const double* from;
-  double* to;    ///< takes a segment's results from the index of its first chunk on; in the last pass, takes the
-                 ///< segment's sum at the index of the segment
+  double* to;    ///< receives a segment's results, starting at the index of the segment's first chunk; in the last
+                 ///< pass, receives the segment's sum at the index of the segment
   bool last;     ///< whether this pass yields one number for each segment
   Index folded;  ///< number of chunks summed in one number of `from`
   Index most;    ///< number of blocks for the longest segment

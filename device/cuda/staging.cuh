@@ -9,8 +9,8 @@
 
 namespace onebit::device::cuda {
 
-/// A ring of pinned slots. Uploads go through them piece by piece, so that the caller may change its source
-/// immediately, and waits only if every slot has yet to be read.
+/// A ring of pinned slots. Uploads go through the slots piece by piece. The caller may therefore change its source
+/// immediately, and waits only if the GPU has yet to read every slot.
 class Staging {
  public:
   Staging() = default;

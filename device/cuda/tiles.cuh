@@ -72,7 +72,7 @@ struct Tile {
   }
 };
 
-/// A tile's place: its first row and column in the product `set`.
+/// A tile's place: its first row and column in product number `set`.
 struct TilePlace {
   Index set = 0;
   Index row = 0, column = 0;

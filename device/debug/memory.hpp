@@ -45,7 +45,8 @@ class GuardedMemory final : public Memory {
   void copy(const Block& target, Memory& from, const Block& source) override;
   void poison(void* target, Index bytes) override { fill(target, 0xFF, bytes); }
 
-  /// Opens the memory until close(). Calls nest: it stays open while at least one user is inside.
+  /// Opens the memory until close(). Calls nest: the memory stays open until every open() has been followed by a
+  /// close().
   void open();
   void close() noexcept;
 

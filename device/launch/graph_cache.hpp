@@ -12,12 +12,12 @@ namespace onebit::device {
 
 /// Recordings of repeated work, by key. A key must contain everything that can change the launches: the numbers passed
 /// to kernels and the addresses of the caller's buffers. Addresses of buffers that the work owns are not in the key:
-/// call forget() when one is reallocated.
+/// call forget() when such a buffer is reallocated.
 template <class Key>
 class GraphCache {
  public:
-  /// Runs what `work` launches on the device. A new key calls `work` as usual, the second call with it records the
-  /// launches, and later ones only replay the recording; they call `work` again only if the recording is no longer
+  /// Runs what `work` launches on the device. The first call with a key calls `work` as usual, the second records the
+  /// launches, and later calls only replay the recording. They call `work` again only if the recording is no longer
   /// valid. What `work` launches may neither wait for the device nor copy from or to host memory, and buffers that it
   /// allocates must be released before it returns. Keys beyond the first kMost are never recorded.
   void run(const Device& device, const Key& key, const std::function<void()>& work) {

@@ -79,8 +79,8 @@ void for_each_item(const Device& device, Index n, const Kernel& kernel) {
 }
 
 /// Calls kernel(item, lanes) for items that may be as large as the whole parameter vector;
-/// device/launch/thread_group.hpp says what lanes do. The sizes decide only how many threads or blocks share an item;
-/// `longest` must be at least as large as any item's n.
+/// device/launch/thread_group.hpp says what the lanes can do. The sizes decide only how many threads or blocks share an
+/// item; `longest` must be at least as large as any item's n.
 template <class Kernel>
 void for_each_large_item(const Device& device, const ItemSizes& sizes, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_large_item(queue, sizes, kernel); });
@@ -119,9 +119,10 @@ void pack_bits(const Device& device, const Chunks& chunks, const SignRows& out, 
   device.run([&](const auto& queue) { pack_bits(queue, chunks.view(), out, kernel); });
 }
 
-/// Does reduce(kernel.sum), then kernel.scale(i) for every sum i, then pack_bits(kernel.bit), with the same bits as
-/// these three calls. None of them may read what another row or segment writes. The CPU finishes a segment before it
-/// begins the next, so that the data of both passes is still in a cache.
+/// Does reduce(kernel.sum), then kernel.scale(i) for every sum i, then pack_bits(kernel.bit); the results have the same
+/// bits as those of the three calls. None of the three may read what another row or segment writes. If there are enough
+/// rows for its threads, the CPU finishes a segment before it begins the next, so that the second pass finds the
+/// segment's data in a cache.
 template <class Kernel>
 void reduce_and_pack(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel, double* sums,
                      const SignRows& out) {
@@ -144,8 +145,8 @@ void reduce_sign_mean(const Device& device, const Chunks& chunks, const ScaledSi
   device.run([&](const auto& queue) { reduce_sign_mean(queue, chunks.view(), rows, kernel, sums); });
 }
 
-/// Reduces one row with a kernel that takes one more number for every element, sign * scale: kernel.bind(0, segment)(i,
-/// number), or load(i, number) and store(i, loaded). Sums are formed in the order of reduce.
+/// Reduces one row with a kernel that takes an additional number for every element, sign * scale: kernel.bind(0,
+/// segment)(i, number), or load(i, number) and store(i, loaded). Sums are formed in the order of reduce.
 template <class Kernel>
 void reduce_signs(const Device& device, const Chunks& chunks, const SignVector& signs, const Kernel& kernel,
                   double* sums) {

@@ -8,7 +8,7 @@
 
 namespace onebit::device {
 
-/// Runs from its construction on. A lap ends when the device has done everything launched so far; on a GPU the host
+/// Starts when it is constructed. A lap ends when the device has done everything launched so far; on a GPU the host
 /// does not wait for that, and the GPU measures the time.
 class Stopwatch {
  public:

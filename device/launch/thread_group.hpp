@@ -48,10 +48,10 @@ class GroupLanes {
  public:
   ONEBIT_DEVICE GroupLanes(const Member& member, Index index, Index members, const GroupScratch& scratch)
       : member_(member), index_(index), members_(members), scratch_(scratch) {}
-  GroupLanes(const GroupLanes&) = delete;  // a copy would not know which of the two buffers comes next
+  GroupLanes(const GroupLanes&) = delete;  // a copy would not notice when the original changes buffers
   GroupLanes& operator=(const GroupLanes&) = delete;
 
-  /// Calls visit(i) for i in [0, n); the same i and n always go to the same lane.
+  /// Calls visit(i) for i in [0, n); for the same n, each i always goes to the same lane.
   template <class Visit>
   ONEBIT_DEVICE void each(Index n, const Visit& visit) const {
     const Range own = share(n);
@@ -110,14 +110,14 @@ class GroupLanes {
     return member_.largest(members_, [all](Index member) { return all[member]; });
   }
 
-  /// Whether test(i) holds for any i in [0, n).
+  /// Whether test(i) holds for at least one i in [0, n).
   template <class Test>
   ONEBIT_DEVICE bool any(Index n, const Test& test) const {
     return n > 0 && largest(n, [&](Index i) { return test(i) ? 1.0f : 0.0f; }) > 0;
   }
 
-  /// Finds the number of this rank (1 is the largest) among the numbers of(i) below kBins, for i in [0, n). Returns its
-  /// bin, its rank within the bin, and the number of elements in the bin.
+  /// Finds the number of this rank (1 is the largest) among those of the numbers of(i), for i in [0, n), that are below
+  /// kBins. Returns its bin, its rank within the bin, and the number of elements in the bin.
   template <class Of>
   ONEBIT_DEVICE Ranked ranked(Index n, Index rank, const Of& of) const {
     if (members_ == 1) return member_.ranked(n, rank, of);
@@ -133,7 +133,7 @@ class GroupLanes {
 
   /// Calls take(rank, indices, count) with the i in [0, n) for which test(i) holds, in ascending order, eight at a time
   /// and fewer at the end; `rank` is the number of such i before the given ones. If `in_order`, one lane makes all
-  /// calls, in order. take(...) may change what test(i) reads for the i that it was given. Returns the number of all
+  /// calls, in order. take(...) may change what test(i) reads for the i that it was given. Returns the total number of
   /// such i.
   template <bool in_order = false, class Test, class Take>
   ONEBIT_DEVICE Index select(Index n, const Test& test, const Take& take) const {

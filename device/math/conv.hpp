@@ -51,14 +51,14 @@ struct TapTable {
 /// be used by one thread at a time.
 class ConvPlan {
  public:
-  /// Throws Error for sizes that do not define a convolution: below 1 (padding: below 0), a result without pixels, an
-  /// image or a result of at least 2^31 numbers.
+  /// Throws Error for sizes that do not define a convolution: a size below 1 (a padding below 0), a result without
+  /// pixels, or an image or a result of at least 2^31 numbers.
   explicit ConvPlan(const ConvShape& shape);
 
   const ConvShape& shape() const { return shape_; }
   /// Table for the result and the filters' gradient; empty before the first reserve().
   const TapTable& forward() const { return forward_; }
-  /// Table for the image's gradient. Pixels that the same taps read follow each other.
+  /// Table for the image's gradient. Pixels that are read by the same taps are consecutive.
   const TapTable& backward() const { return backward_; }
 
   /// Makes the tables, and scratch memory for passes with this many sets of filters, unless they exist already.
@@ -111,7 +111,7 @@ void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& b
 #endif
 
 /// Computes output = relu(images * filters + bias), with bias and ReLU only if the batch has them. On the CPU the bits
-/// of a result depend on nothing but its image and filters. Here and below, the plan must be reserved for the batch's
+/// of a result depend only on its image, filters and bias. Here and below, the plan must be reserved for the batch's
 /// sets of filters.
 inline void conv_forward(const Device& device, ConvPlan& plan, const ConvBatch& batch, const float* input,
                          float* output) {
@@ -125,7 +125,8 @@ inline void conv_input_gradient(const Device& device, ConvPlan& plan, const Conv
   device.run([&](const auto& queue) { conv_input_gradient(queue, plan, batch, delta, input_delta); });
 }
 
-/// Computes the gradient with respect to the filters: each worker's over its own images, summed in their order.
+/// Computes the gradient with respect to the filters. Each worker's gradient is the sum over its own images, in their
+/// order.
 inline void conv_weight_gradient(const Device& device, ConvPlan& plan, const ConvBatch& batch, const float* input,
                                  const float* delta, const ConvGradient& gradient) {
   device.run([&](const auto& queue) { conv_weight_gradient(queue, plan, batch, input, delta, gradient); });

@@ -1,5 +1,6 @@
 #pragma once
-// Matrix products on row-major float matrices: one function for single products, one for batches of one or two levels.
+// Matrix products on row-major float matrices: one function for single products, and one for batches of one or two
+// levels.
 
 #include "device/device.hpp"
 
@@ -15,7 +16,7 @@ struct GemmShape {
   bool accumulate = false;
 };
 
-/// The number of products in a batch: `outer` times `inner`, of which the inner ones are consecutive.
+/// The number of products in a batch: `outer` groups of `inner` consecutive products.
 struct Batch {
   Batch(Index outer_products, Index inner_products = 1) : outer(outer_products), inner(inner_products) {}
   Index count() const { return outer * inner; }

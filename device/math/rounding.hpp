@@ -8,7 +8,7 @@
 
 namespace onebit::device {
 
-/// Bits of a float32's mantissa that a precision leaves out.
+/// Number of bits of a float32's mantissa that a precision leaves out.
 constexpr unsigned dropped_bits(Precision precision) {
   switch (precision) {
     case Precision::tf32:

@@ -36,13 +36,13 @@ struct ScaledSignRows {
   Index segments_per_scale = 1;
 };
 
-/// Where a segment is stored in a row of packed signs. It is part of a vector whose signs begin at a byte and whose
-/// elements share scales in runs.
+/// Where a segment is stored in a row of packed signs. The segment is part of a vector whose signs begin at a byte
+/// boundary and whose elements share scales in runs.
 struct SignPlace {
   Index byte = 0;       ///< byte of the vector's first sign
   Index scale = 0;      ///< index of the vector's first scale
-  Index per_scale = 8;  ///< elements that share a scale, a multiple of 8
-  Index first = 0;      ///< the segment's first element, counted from the vector's
+  Index per_scale = 8;  ///< number of elements that share a scale, a multiple of 8
+  Index first = 0;      ///< the segment's first element, counted from the vector's first
 };
 
 /// A row of packed signs with their scales, in segments that may begin and end anywhere.

@@ -69,8 +69,9 @@ class Buffer {
     if (!source.empty()) memory_->upload(data_ + offset, source.data(), bytes(static_cast<Index>(source.size())));
   }
 
-  /// Replaces all elements with the numbers that make() returns in host memory. `device` is the buffer's own. A
-  /// planning device counts the copy but does not call make(), so that a plan's memory does not grow with the model.
+  /// Replaces all elements with the numbers that make() returns in host memory. `device` must be the buffer's own
+  /// device. A planning device counts the copy but does not call make(), so that a plan's memory does not grow with the
+  /// model.
   template <class Make>
   void refill(const Device& device, const Make& make) {
     if (device.plans()) {
@@ -85,13 +86,13 @@ class Buffer {
     if (!target.empty()) memory_->download(target.data(), data_ + offset, bytes(static_cast<Index>(target.size())));
   }
 
-  /// Starts a copy of elements [0, count) to the host. It sees the results of all kernels launched before.
+  /// Starts a copy of elements [0, count) to the host. The copy includes the results of all kernels launched before it.
   Future<T> fetch(Index count) const {
     return count == 0 ? Future<T>() : Future<T>(memory_->fetch(data_, bytes(count)), count);
   }
   Future<T> fetch() const { return fetch(size_); }
-  /// Fetches a buffer that grows with the model. `device` is the buffer's own. A planning device counts the copy but
-  /// does not make it, and the result is empty.
+  /// Fetches a buffer whose size grows with the model. `device` must be the buffer's own device. A planning device
+  /// counts the copy but does not make it, and the result is empty.
   Future<T> fetch_large(const Device& device) const {
     if (!device.plans()) return fetch();
     memory_->upload(data_, nullptr, bytes(size_));

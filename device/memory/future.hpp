@@ -10,11 +10,11 @@
 
 namespace onebit::device {
 
-/// A copy of device memory to the host that has been started.
+/// A copy from device memory to the host, which has already been started.
 class AsyncCopy {
  public:
   virtual ~AsyncCopy() = default;
-  /// Waits for the copy and returns its data, which lives as long as this object. Throws DeviceError.
+  /// Waits for the copy and returns its data, which remain valid as long as this object exists. Throws DeviceError.
   virtual const void* wait() const = 0;
 };
 

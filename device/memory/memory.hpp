@@ -40,7 +40,7 @@ class Memory {
   virtual void upload(void* target, const void* source, Index bytes) = 0;
   /// Copies to host memory, after waiting for the device's kernels.
   virtual void download(void* target, const void* source, Index bytes) = 0;
-  /// Starts a download without waiting for it. This default completes it before it returns.
+  /// Starts a download without waiting for it. The default implementation completes the download before it returns.
   virtual std::shared_ptr<const AsyncCopy> fetch(const void* source, Index bytes);
   /// Copies a block of `from`, which is memory of the same kind, to a block of the same shape.
   virtual void copy(const Block& target, Memory& from, const Block& source) = 0;

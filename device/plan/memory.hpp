@@ -1,5 +1,5 @@
 #pragma once
-// The memory of a plan: addresses and sizes without storage. Allocations are counted, nothing is computed.
+// The memory of a plan: addresses and sizes without storage. Allocations are counted, but nothing is computed.
 
 #include <functional>
 #include <memory>
@@ -26,7 +26,7 @@ class PlanMemory final : public Memory {
   /// Counts the buffers that are allocated and released in a recording, in a pool that all recordings share.
   std::shared_ptr<const Recording> record(const std::function<void()>& work);
 
-  /// Bytes of the largest copy from or to host memory, which host code must have held.
+  /// Bytes of the largest copy from or to host memory; host code must have had a buffer of that size.
   Index largest_transfer() const { return largest_transfer_; }
 
  private:

@@ -27,7 +27,7 @@ Index fingerprint(const Blocks& blocks) {
   return static_cast<Index>(hash);
 }
 
-/// Walks through the bytes of blocks in order.
+/// Iterates over the bytes of blocks in order.
 class Cursor {
  public:
   explicit Cursor(const Blocks& blocks) : blocks_(blocks), left_(bytes_of(blocks)) {}
@@ -63,7 +63,7 @@ class Cursor {
 
 }  // namespace
 
-/// Shows every rank the block shapes of all ranks, so that all of them refuse a mismatch.
+/// Shares the block shapes of all ranks with every rank, so that every rank reports a mismatch.
 void MpiCommunicator::synchronise(std::span<const Blocks> to, std::span<const Blocks> from) {
   Note own{Act::blocks, 0, {}, {}};
   for (const Blocks& blocks : to) own.to.push_back(fingerprint(blocks));

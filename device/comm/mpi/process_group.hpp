@@ -19,9 +19,9 @@ enum class Act : Index { numbers, blocks, done, failed };
 /// A rank's announcement of its next action to the other ranks.
 struct Note {
   Act act = Act::done;
-  Index length = 0;             ///< count of its numbers, or of the bytes in the reason for its failure
+  Index length = 0;             ///< number of the values it sends, or of the bytes in the reason for its failure
   std::vector<Index> to, from;  ///< fingerprints of the blocks sent to and received from each rank
-  Index depth = 0;              ///< number of calls of run() that the rank is in; filled in when the note is shown
+  Index depth = 0;              ///< number of calls of run() that the rank is in; filled in when the note is shared
 };
 
 class MpiProcessGroup final : public ProcessGroup {
@@ -45,9 +45,9 @@ class MpiProcessGroup final : public ProcessGroup {
 
   const OnebitMpi& mpi() const { return mpi_; }
 
-  /// Shows this rank's note and returns the notes of all ranks. Throws if a rank has failed, or if the ranks are about
-  /// to do different things. The innermost run() call that all ranks share catches the exception and rethrows it as the
-  /// reported error.
+  /// Shares this rank's note with the other ranks and returns the notes of all ranks. Throws if a rank has failed, or
+  /// if the ranks are about to do different things. The innermost run() call that all ranks share catches the exception
+  /// and rethrows it as the reported error.
   std::vector<Note> synchronise(const Note& own);
 
   /// Returns the numbers of all ranks, in rank order.
@@ -65,7 +65,8 @@ class MpiProcessGroup final : public ProcessGroup {
   std::string reason_;  ///< this rank's failure, packed for the other ranks
 };
 
-/// Joins the processes. Throws NotCompiled if there is no plugin, Error if MPI's rank or size differs from `launch`.
+/// Joins the processes. Throws NotCompiled if there is no plugin, and Error if MPI's rank or size differs from
+/// `launch`.
 std::shared_ptr<ProcessGroup> join(const MpiEnvironment& launch);
 
 }  // namespace onebit::device::mpi
