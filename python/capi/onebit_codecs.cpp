@@ -21,7 +21,7 @@ void write(std::string_view text, onebit_error* error) noexcept {
   error->text[length] = '\0';
 }
 
-/// Calls work(). Returns 0, or 1 after writing why it threw.
+/// Calls work(). Returns 0, or 1 after writing the reason if work() threw.
 template <class Work>
 int guarded(onebit_error* error, const Work& work) noexcept {
   try {

@@ -1,9 +1,9 @@
 /* The codecs, channels and optimizers of onebit for programs whose workers are real processes ("ranks"): each rank
- * hands in its own vector, the library encodes it, exchanges it through a function of the caller, and decodes.
+ * passes in its own vector, and the library encodes it, exchanges it through a function of the caller, and decodes.
  *
- * The library is the simulator's own code for CPUs: results have the bits of a simulated run with one worker per rank.
- * All options have the names and the values of the program ("codec", "codec.k", "feedback", "channel", "seed", ...;
- * see 'onebit run --help-all').
+ * The library is the simulator's own code for CPUs: results have the same bits as those of a simulated run with one
+ * worker per rank. All options have the names and the values of the program ("codec", "codec.k", "feedback",
+ * "channel", "seed", ...; see 'onebit run --help-all').
  *
  * Functions that can fail return 0 on success. On failure they return a different number (those that return a pointer
  * return null) and write one line to *error. No exception leaves the library, and it has no global state: workers are
@@ -28,8 +28,8 @@ typedef struct onebit_error {
 /* What an exchange carries: payloads, which the traffic counts, or a few numbers that the ranks agree on. */
 enum { ONEBIT_PAYLOAD = 0, ONEBIT_CONTROL = 1 };
 
-/* The ranks, and how they communicate. All ranks make the same calls in the same order, with equal options, tensors and
- * steps. */
+/* The ranks, and how they communicate. All ranks must make the same calls in the same order, with equal options,
+ * tensors and steps. */
 typedef struct onebit_ranks {
   int64_t rank, size;
   /* Sends send_bytes[r] bytes to rank r and receives receive_bytes[r] bytes from it, for all r. The bytes for rank 0
@@ -74,8 +74,8 @@ void onebit_worker_free(onebit_worker* worker);
  * error feedback stay in the worker. Collective. A vector that is not finite is an error on every rank. */
 int onebit_mean(onebit_worker* worker, int64_t step, const float* vector, float* mean, onebit_error* error);
 
-/* Takes the rank's own gradient [parameters], exchanges, and updates `parameters` [parameters], which must be the same
- * on every rank. Collective. */
+/* Takes the rank's own gradient [parameters], exchanges with the other ranks, and updates `parameters` [parameters],
+ * which must be the same on every rank. Collective. */
 int onebit_step(onebit_worker* worker, int64_t step, double lr, const float* gradient, float* parameters,
                 onebit_error* error);
 
@@ -90,8 +90,8 @@ onebit_report onebit_last_report(const onebit_worker* worker);
 
 /* Save and load this rank's part of the state: everything that the next step depends on, except the parameters. The
  * functions are called once for each item, in a fixed order; type is float32, float64, int64, uint16, uint8 or int8.
- * `take` reads data [count]. `give` sets *data to an array of the saved item and *count to its length; the array has to
- * live until onebit_load returns. Both return 0 if all went well. */
+ * `take` reads data [count]. `give` sets *data to an array of the saved item and *count to its length; the array must
+ * remain valid until onebit_load returns. Both return 0 if all went well. */
 typedef int (*onebit_take)(void* context, const char* name, const char* type, const void* data, int64_t count);
 typedef int (*onebit_give)(void* context, const char* name, const char* type, const void** data, int64_t* count);
 int onebit_save(onebit_worker* worker, onebit_take take, void* context, onebit_error* error);

@@ -16,7 +16,7 @@ Table exchange_table() {
   return table;
 }
 
-/// Throws ConfigError if the option is a parameter of codecs that neither of the chosen ones reads.
+/// Throws ConfigError if the option is a parameter of codecs that neither of the chosen codecs reads.
 void require_read(const std::string& option, const compress::ExchangeConfig& exchange) {
   const std::string prefix = "codec.";
   if (!option.starts_with(prefix)) return;

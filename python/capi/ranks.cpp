@@ -85,7 +85,7 @@ class CallerCommunicator final : public device::Communicator {
     }
   }
 
-  /// Makes a buffer large enough for the blocks of all other ranks, and sets the bytes of each.
+  /// Makes a buffer large enough for the blocks of all other ranks, and sets the number of bytes of each.
   void resize(std::vector<std::byte>& buffer, std::span<const Blocks> blocks, std::vector<Index>& bytes) const {
     bytes.assign(blocks.size(), 0);
     for (std::size_t r = 0; r < blocks.size(); ++r) {

@@ -10,10 +10,11 @@ namespace onebit::capi {
 
 using Visit = std::function<void(device::StateVisitor&)>;
 
-/// Hands every item that `visit` visits to the caller. Throws Error if the caller fails.
+/// Hands the caller every item that `visit` visits. Throws Error if the caller fails.
 void save(const device::Shard& shard, const Visit& visit, onebit_take take, void* context);
 
-/// Takes every item from the caller. Throws ConfigError, naming the item, if its length does not fit.
+/// Takes every item from the caller. Throws ConfigError, naming the item, if an item is missing or has the wrong
+/// length.
 void load(const device::Shard& shard, const Visit& visit, onebit_give give, void* context);
 
 }  // namespace onebit::capi

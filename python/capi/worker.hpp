@@ -32,7 +32,7 @@ class Worker {
   std::span<const float> vector(const float* values) const;
   /// Records what a step has sent.
   void record(const netmodel::TrafficList& traffic, optim::Phase phase, const std::vector<optim::Event>& events);
-  /// Calls check() and throws on every rank if it throws NumericError on any. Collective.
+  /// Calls check() and throws on every rank if check() throws NumericError on at least one. Collective.
   void agree(const std::function<void()>& check) const;
 
  private:

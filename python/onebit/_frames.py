@@ -14,7 +14,7 @@ from onebit.logs import GROUPS, Log
 
 Table = Dict[str, "npt.NDArray[Any]"]
 
-# Columns that come first in a frame; the file lists them by name.
+# Columns that come first in a frame; the file lists its columns in alphabetical order.
 _FIRST = ("step", "samples", "loss", "accuracy", "bytes", "kind", "text")
 
 # What the tensor numbers -3, -2 and -1 in /traffic mean (docs/log-format.md).
@@ -31,7 +31,7 @@ def tensor_names(log: Log) -> list[str]:
 
 
 def _wanted(names: Sequence[str], columns: Sequence[str] | None, keys: Sequence[str], where: str) -> list[str]:
-    """Returns the names of the columns to read, those in `keys` first. `columns`: None means all, a text is one column.
+    """Returns the names of the columns to read, those in `keys` first. `columns`: None means all; a text is one column.
 
     Throws for a column that is in neither `names` nor `keys`.
     """
@@ -98,7 +98,7 @@ def read(log: Log, group: str, columns: Sequence[str] | None = None) -> Table:
 
 
 def no_evaluations() -> Table:
-    """Returns the evaluations of no run: the columns that every log has."""
+    """Returns a table of evaluations without rows, with the columns that every log has."""
     return {name: np.zeros(0) for name in ("step", "samples", "loss", "accuracy", "bytes")}
 
 

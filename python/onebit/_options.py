@@ -1,4 +1,4 @@
-"""The program's own table of options: keyword arguments become a command line, values in logs get their types."""
+"""The program's own table of options: keyword arguments become a command line, and values in logs get their types."""
 from __future__ import annotations
 
 import dataclasses
@@ -96,8 +96,8 @@ def command_line(command: str, settings: Mapping[str, Any]) -> list[str]:
 
     The keyword of an option is its name with dots and dashes written as underscores: optimizer_lr for optimizer.lr; the
     name itself works too. A list is joined by commas. Options that may be repeated take a list of texts, or a mapping
-    with the same keywords: axis={"lr": [1e-3, 1e-2]}, arm={"slow": {"lr": 1e-4}}. True sets a flag, None leaves the
-    option out. Names that the command does not know are left to the program, which suggests others.
+    with the same keywords: axis={"lr": [1e-3, 1e-2]}, arm={"slow": {"lr": 1e-4}}. True sets a flag, and None leaves
+    the option out. Names that the command does not know are left to the program, which suggests others.
     """
     known = {}
     for option in options_of(command):

@@ -89,7 +89,8 @@ class _Child:
         environment = {**os.environ, _ENDS_WITH: str(os.getpid())}  # this thread waits for the program
         if screen.overwrites:
             environment[_PASSED_ON] = "1"
-        # In a session of its own, which Ctrl-C in the terminal does not reach: a second signal would kill a run.
+        # The program gets a session of its own, which Ctrl-C in the terminal does not reach: a second signal would kill
+        # a run.
         self._process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                          stderr=subprocess.PIPE, env=environment, start_new_session=True)
         self._screen, self._reword = screen, reword
@@ -106,7 +107,7 @@ class _Child:
             self._out.append(stdout.read())
 
     def _take(self, text: str) -> None:
-        """Takes text from stderr. A line ends with a line feed, a state of the progress line with a carriage return."""
+        """Takes text from stderr. A line ends with a line feed, and a progress line with a carriage return."""
         *pieces, self._rest = re.split(r"(?<=[\r\n])", self._rest + text)
         for piece in pieces:
             if piece.endswith("\r"):
@@ -118,7 +119,7 @@ class _Child:
                 self._screen.tell(self._reword(self.lines[-1]))
 
     def wait(self) -> tuple[int, str]:
-        """Returns the exit status and what was printed on stdout. It may be called again after an interrupt."""
+        """Returns the exit status and what was printed on stdout. May be called again after an interrupt."""
         assert self._process.stderr is not None
         while piece := os.read(self._process.stderr.fileno(), 1 << 16):
             self._take(self._decoder.decode(piece))
@@ -155,9 +156,9 @@ def call(words: Sequence[str], program: str | None = None, answers: Sequence[int
     """Runs the program with these words of a command line, and returns what it prints on stdout.
 
     Warnings and notices go to sys.stderr, and so does a progress line in a terminal or a notebook. An error becomes an
-    OnebitError. Ctrl-C, or the stop button of a notebook, lets the program complete its logs before it raises
-    KeyboardInterrupt; a second one kills the program. answers: the exit statuses that come with an answer.
-    reword: rewrites each line before it goes to sys.stderr.
+    OnebitError. Ctrl-C, or the stop button of a notebook, lets the program complete its logs before this
+    function raises KeyboardInterrupt; a second interrupt kills the program. answers: the exit statuses that come with
+    an answer. reword: rewrites each line before it goes to sys.stderr.
     """
     child = _Child(program or find(), words, Screen(), reword)
     try:

@@ -2,7 +2,7 @@
 
 The keyword of an option is its name with dots and dashes written as underscores: optimizer_lr=1e-3 is
 --optimizer.lr 1e-3, and the short names lr, wd, beta1, beta2 and momentum work too. A list is joined by commas, True
-sets a flag, None leaves an option out. Options that may be repeated take a list of texts or a mapping:
+sets a flag, and None leaves an option out. Options that may be repeated take a list of texts or a mapping:
 
     onebit.sweep(model="mlp", data="synthetic", axis={"optimizer": ["adam", "sgd"], "lr": "1e-3:1e-1:log:3"}, out="sweep")
 
@@ -35,7 +35,7 @@ def _call(command: str, options: dict[str, Any], *arguments: str, answers: Seque
 def _in_folder(command: str, options: dict[str, Any], stem: str) -> Runs:
     """Runs a command whose answer does not say where its logs are.
 
-    If the caller names no folder, it makes STEM-1, STEM-2, ...
+    If the caller names no folder, the logs go to the first free one of STEM-1, STEM-2, ...
     """
     folder = options.pop("o", None) or options.pop("out", None)
     number = 1
@@ -89,7 +89,7 @@ def validate(**options: Any) -> Runs:
 
 def _loaded(folder: str | os.PathLike[str], answer: Any) -> Runs:
     runs = load(folder)
-    assert isinstance(runs, Runs)  # load() returns a Run for files alone
+    assert isinstance(runs, Runs)  # load() returns a Run only for a file
     runs.answer = answer
     return runs
 
@@ -106,7 +106,7 @@ def price(log: Logs | None = None, **options: Any) -> Any:
 
 
 def _paths(command: str, logs: Sequence[Logs]) -> list[str]:
-    """Returns the paths of logs and folders. Runs and lists stand for all that they hold."""
+    """Returns the paths of logs and folders. Runs and lists stand for all their items."""
     paths: list[str] = []
     for each in logs if isinstance(logs, Sequence) else [logs]:
         if isinstance(each, (str, os.PathLike)):

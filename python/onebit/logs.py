@@ -1,4 +1,4 @@
-"""Reads the logs of runs that have finished, were killed, or are still going on. Needs only h5py and numpy.
+"""Reads the logs of runs that have finished, were killed, or are still in progress. Needs only h5py and numpy.
 
     log = onebit.logs.Log("run.h5")
     log.steps["loss"]                  # numpy array, one value per committed step

@@ -1,6 +1,6 @@
 """Pictures of runs with matplotlib, in the style of the program's report. Every function returns the Axes.
 
-`data` is a Run, Runs, a list of Run, or the path of a log or a folder. Runs that differ only in their seeds are one
+`data` is a Run, Runs, a list of Run, or the path of a log or a folder. Runs that differ only in their seeds form one
 curve: the mean, with a band from the smallest to the largest value, interpolated where the seeds have different values
 of x. The mean ends where the first seed ends; after that, each remaining seed is a thin line. `ax` is where to draw;
 without it a new figure is made.
@@ -129,7 +129,7 @@ def bytes(data: Data, ax: Axes | None = None) -> Axes:
 
 
 def variance(data: Data, ax: Axes | None = None) -> Axes:
-    """Draws the stability of the variance: its norm relative to that some steps earlier. Dashed lines mark freezes."""
+    """Draws the stability of the variance: its norm relative to its norm some steps earlier. Dashes mark freezes."""
     axis = _axes(ax)
     column = "variance_ratio_corrected"
     for colour, members in _curves(axis, _runs(data), lambda run: run.read("steps", [column]), "step", column):

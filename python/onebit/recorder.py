@@ -6,7 +6,7 @@
         for batches in data:
             recorder.step([gradients_of(batch) for batch in batches])   # one dictionary or flat vector per worker
 
-Each step is written immediately. A trace may be larger than memory, and an interrupted one holds all steps so far.
+Each step is written immediately. A trace may be larger than memory, and an interrupted one contains all steps so far.
 
 CompactRecorder has the same arguments. It keeps no gradients, only norms and statistics of their signs: a few numbers
 per tensor and step, which show when the variance may be frozen.

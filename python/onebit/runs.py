@@ -22,7 +22,7 @@ Path = Union[str, "os.PathLike[str]"]
 # Settings that every frame of several runs has, whether or not they vary.
 _ALWAYS = ("optimizer", "optimizer.lr", "seed")
 
-_OF_SWEEPS = "index.h5"  # the index of a sweep, which is no log
+_OF_SWEEPS = "index.h5"  # the index of a sweep, which is not a log
 
 
 class Config(dict[str, _options.Value]):
@@ -53,8 +53,8 @@ def _count_text(count: float) -> str:
 class Run:
     """A run, read from its log.
 
-    Header, settings, status and evaluations are read at once, other frames when they are first asked for. A log that is
-    still being written has more rows later: load it again to see them. A run may be given where a path is expected.
+    Header, settings, status and evaluations are read immediately, and other frames when they are first used. A log that
+    is still being written has more rows later: load it again to see them. A run may be given where a path is expected.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,7 +77,7 @@ class Run:
 
     @property
     def arm(self) -> str:
-        """The run's label, as sweep gives one; without it the file's name, without the seed if compare has named it."""
+        """The run's label, such as sweep gives; otherwise the file's name, without the seed if compare chose it."""
         if self._settings.get("label"):
             return self._settings["label"]
         return self.name.removesuffix(f"-{self.header['seed']}")
@@ -97,8 +97,8 @@ class Run:
 
     @functools.cached_property
     def evaluations(self) -> pd.DataFrame:
-        """One row per evaluation: the settings as in the frames of several runs, step, evaluated loss, accuracy, bytes
-        sent so far. The evaluations of a run that diverged end before it did."""
+        """One row per evaluation: the settings as in the frames of several runs, step, evaluated loss, accuracy and
+        bytes sent so far. The evaluations of a run that diverged end before it did."""
         return Runs([self]).evaluations
 
     @functools.cached_property
@@ -123,12 +123,12 @@ class Run:
 
     @functools.cached_property
     def events(self) -> pd.DataFrame:
-        """One row per event: freezes, divergence, stops, resumptions."""
+        """One row per event: freezes, divergence, stops and resumptions."""
         return self.read("events")
 
     @functools.cached_property
     def traffic(self) -> pd.DataFrame:
-        """One row per exchange, as one worker sees it; the tensor by name, or fused, boundary or rows."""
+        """One row per exchange, as one worker sees it. The tensor is given by name, or as fused, boundary or rows."""
         return self.read("traffic")
 
     def dataset(self) -> Any:
@@ -147,7 +147,7 @@ class Run:
         return float("nan") if self.status in ("diverged", "failed") else self.last(column)
 
     def __repr__(self) -> str:
-        of = self.config.get  # the log of a replay lacks some
+        of = self.config.get  # the log of a replay lacks some options
         task = f", on {of('model')} and {of('data')}" if "model" in self.config else ""
         examples = f" x {of('batch')} examples" if "batch" in self.config else ""
         planned = int(of("steps", 0))  # 0: as many as --epochs gave
@@ -336,7 +336,7 @@ class Runs(Sequence[Run]):
 
 
 def _in_order(folder: pathlib.Path, files: list[pathlib.Path]) -> list[pathlib.Path]:
-    """Returns the logs in the order of a sweep's index, if the folder has one; its files are named by hashes."""
+    """Returns the logs in the order of a sweep's index, if the folder has one: a sweep names its files by hashes."""
     try:
         with open(folder / "index.csv", newline="", encoding="utf-8") as index:
             places = {row["name"]: place for place, row in enumerate(csv.DictReader(index))}

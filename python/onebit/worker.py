@@ -139,7 +139,7 @@ class _Worker:
         return np.ndarray(shape, dtype, self.shared, offset)
 
     def _tensors(self, offset: int) -> Arrays:
-        """The named tensors of a row of weights, read-only. The same object as long as the row stays in its place."""
+        """The named tensors of a row of weights, read-only. The same offset gives the same object."""
         if self.last[0] != offset:
             row = self._array(offset, np.float32, self.parameters)
             row.flags.writeable = False
@@ -177,7 +177,7 @@ class _Worker:
 
 
 def serve(make_model: Callable[[Data], Model]) -> None:
-    """Answers onebit's requests until it closes the input. make_model(data) returns the model."""
+    """Answers onebit's requests until onebit closes the input. make_model(data) returns the model."""
     if sys.stdin.isatty():
         sys.exit("this program answers the requests of onebit: give its command to onebit run --model external "
                  f"--model.command 'python3 {sys.argv[0]}'")

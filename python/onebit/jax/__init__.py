@@ -101,12 +101,12 @@ class _Served:
 
 
 def serve(initialize: Initialize, loss: Loss) -> None:
-    """Lets onebit train a function of JAX: answers onebit's requests until onebit closes the input.
+    """Lets onebit train a JAX function: answers onebit's requests until onebit closes the input.
 
     initialize: a function of a random key, jax.random.PRNGKey(seed), and the `onebit.worker.Data` of the run. It
         returns the initial parameters, a tree of float32 arrays.
     loss: a pure function of the parameters and a `Batch`. It returns the mean loss over the batch, or a pair of this
-        and the number of correct examples. It is compiled once for each shape of a batch.
+        mean and the number of correct examples. It is compiled once for each shape of a batch.
 
     `Batch.key` is derived from seed, step, worker and draw, so a run is reproducible for any --worker-group and
     --devices. In an evaluation it is None: leave dropout out.

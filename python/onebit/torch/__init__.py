@@ -1,4 +1,4 @@
-"""PyTorch: your own modules as onebit's workers, traces of their gradients, the codecs in DistributedDataParallel."""
+"""PyTorch: your own modules as onebit's workers, traces of gradients, and the codecs in DistributedDataParallel."""
 from __future__ import annotations
 
 import importlib

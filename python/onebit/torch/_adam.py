@@ -12,7 +12,7 @@ from onebit.torch._worker import Reporting, Worker
 
 
 def _keep_local(_state: None, bucket: torch.distributed.GradBucket) -> Any:
-    """A communication hook that leaves every rank its own gradients, because the optimizer exchanges."""
+    """A communication hook that leaves every rank its own gradients, because the optimizer does the exchange."""
     future: Any = torch.futures.Future()
     future.set_result(bucket.buffer())
     return future
@@ -25,8 +25,8 @@ _LOCAL: Any = weakref.WeakSet()  # modules with this hook, which torch registers
 
 
 class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
-    """1-bit Adam (Tang et al. 2021): Adam with a dense all-reduce until the variance is frozen, then momenta in one bit
-    with error feedback. It is the simulator's `onebit-adam`: the same gradients give the same bits.
+    """1-bit Adam (Tang et al. 2021): Adam with a dense all-reduce until the variance is frozen, and with one-bit
+    momenta and error feedback after that. It is the simulator's `onebit-adam`: the same gradients give the same bits.
 
     module: a DistributedDataParallel, whose gradients stay local from now on (this registers a communication hook), or
     a module whose ranks start with equal parameters. steps: steps of the whole run, which `freeze` needs: fraction:F of
@@ -71,7 +71,7 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
 
     @torch.no_grad()  # type: ignore[misc]
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
-        """Exchanges and updates the parameters. Collective. closure: as in torch.optim."""
+        """Exchanges with the other ranks, and updates the parameters. Collective. closure: as in torch.optim."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -105,7 +105,7 @@ class OnebitAdam(Reporting, torch.optim.Optimizer):  # type: ignore[misc]
         return {**super().state_dict(), "onebit": self._worker.state_dict()}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() returned on the same rank, with the same arguments. Collective: if it fails on
+        """Restores what state_dict() returned on the same rank, with the same arguments. Collective: if it fails on
         one rank, it changes nothing on any."""
         own, before = dict(state_dict), super().state_dict()
         of_worker = own.pop("onebit", {})

@@ -61,7 +61,7 @@ class Hook(Reporting):
         return self._worker.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Takes over what state_dict() returned on the same rank, with the same module and options. Collective."""
+        """Restores what state_dict() returned on the same rank, with the same module and options. Collective."""
         self._worker.load_state_dict(state)
 
 
@@ -82,7 +82,7 @@ def ddp_hook(module: torch.nn.Module, codec: str = "sign-l2", feedback: str = "a
     feedback (auto, ef, none) and channel (auto, server, gather, linear), to the bit. options: further options by the
     program's names, such as {"codec.k": 0.01, "codec.down": "fp16"}. module: the DistributedDataParallel or the
     module inside it, on a CPU and in float32. group: a process group of gloo, by default that of the
-    DistributedDataParallel. Collective: an error on every rank if the ranks' modules or options differ.
+    DistributedDataParallel. Collective: raises an error on every rank if the ranks' modules or options differ.
     threads: number of threads of the codecs, by default torch's.
     """
     chosen = {"codec": codec, "feedback": feedback, "channel": channel, "optimizer.granularity": granularity,

@@ -129,7 +129,7 @@ class Worker:
 
     tensors: name, elements and rows of each tensor (rows = 1: a vector). options: by the program's names.
     exchange(kind, send, send_bytes, receive, receive_bytes) exchanges the bytes at two addresses, as the
-    header describes it; what it raises is raised again by the call that made it exchange.
+    header describes; an exception that it raises is raised again by the call that led to the exchange.
     """
 
     def __init__(self, kind: str, rank: int, size: int, exchange: Exchange, tensors: Sequence[Tuple[str, int, int]],
@@ -163,7 +163,7 @@ class Worker:
         self._call(self._library.onebit_mean, step, _floats(vector), _floats(mean))
 
     def step(self, step: int, lr: float, gradient: Array, parameters: Array) -> None:
-        """Exchanges, and updates `parameters`. Collective."""
+        """Exchanges with the other ranks, and updates `parameters`. Collective."""
         self._require_sizes(gradient, parameters)
         self._call(self._library.onebit_step, step, lr, _floats(gradient), _floats(parameters))
 
@@ -189,7 +189,7 @@ class Worker:
         return items
 
     def load(self, items: Mapping[str, Array]) -> None:
-        """Takes over what save() returned. The worker must be new."""
+        """Restores what save() returned. The worker must be new."""
         kept: List[Array] = []
 
         def give(_context: Any, name: bytes, type_: bytes, data: Any, count: Any) -> int:

@@ -99,7 +99,7 @@ class DdpRecording(_Recording):
         self.active = True
         inner: Hook = allreduce_hook if hook is None else hook
 
-        # Without types: DistributedDataParallel refuses those that are strings.
+        # This function has no annotations: DistributedDataParallel refuses those that are strings.
         def collect(state, bucket):  # type: ignore[no-untyped-def]
             self._collect(bucket)
             return inner(state, bucket)
@@ -135,7 +135,7 @@ class DdpRecording(_Recording):
         self.own_loss = float(value)
 
     def close(self) -> None:
-        """Ends the trace. The hook stays, and only averages from now on."""
+        """Ends the trace. From now on the hook exchanges gradients but records nothing."""
         self.active = False
         super().close()
 
@@ -164,8 +164,8 @@ class DdpRecording(_Recording):
             start += p.numel()
 
     def _losses(self) -> Optional[List[float]]:
-        """Returns all ranks' losses, or their mean if only that is needed; None if no rank gives any. Collective: an
-        error on every rank if some give a loss, or if they do so in some steps only."""
+        """Returns all ranks' losses, or their mean if only that is needed; None if no rank gives any. Collective:
+        raises an error on every rank if only some give a loss, or if they do so in some steps only."""
         own = torch.tensor([self.own_loss is not None, self.own_loss or 0.0], dtype=torch.float64)
         of_ranks = [torch.empty_like(own) for _ in range(self.workers)]
         dist.all_gather(of_ranks, own, group=self.group)
@@ -182,7 +182,7 @@ class DdpRecording(_Recording):
         return [sum(losses) / len(losses)] if self.compact else losses
 
     def _gather(self, own: Tensor) -> List[Tensor]:
-        """On rank 0, returns all ranks' gradients; their mean, if only that is needed."""
+        """On rank 0, returns all ranks' gradients, or their mean if only that is needed."""
         if self.compact:
             total = own.clone()
             dist.reduce(total, 0, group=self.group)
@@ -206,9 +206,9 @@ def record(path: Path, module: torch.nn.Module, workers: Optional[int] = None, *
     """Starts a trace of the module's gradients, for use with `with`.
 
     module: a module whose loop runs in one process. Give the number of workers, and replace loss.backward() by the
-        `backward` of what is returned, with each worker's loss. Or a DistributedDataParallel: each rank is a worker,
-        and the loop stays as it is. For losses in the trace, give the rank's loss to `loss` of what is returned before
-        each backward(). All ranks must call record, and none of them register_comm_hook.
+        `backward` of the returned object, with each worker's loss. Or a DistributedDataParallel: each rank is a worker,
+        and the loop stays as it is. For losses in the trace, give the rank's loss to `loss` of the returned object
+        before each backward(). All ranks must call record, and none may call register_comm_hook.
     compact: keeps no gradients, only the norms of their mean and statistics of its signs.
     hook, state: what register_comm_hook would get. By default the gradients are averaged.
     """

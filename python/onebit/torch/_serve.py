@@ -166,7 +166,7 @@ class _Served:
         return self._mean(loss, size), size, outputs, labels
 
     def _bind(self, weights: Arrays) -> None:
-        """Makes the memory shared with onebit that of the parameters."""
+        """Makes the parameters use the memory shared with onebit."""
         if weights is not self.bound:
             for name, parameter in self.parameters.items():
                 parameter.data = torch.from_numpy(weights[name])

@@ -89,7 +89,7 @@ def _group_of(module: torch.nn.Module, group: Optional[Any]) -> Any:
 
 
 class Worker:
-    """What the hook and the optimizer share: flat vectors of the module's size, the library's worker, its state."""
+    """What the hook and the optimizer share: flat vectors of the module's size, the library's worker, and its state."""
 
     def __init__(self, kind: str, module: torch.nn.Module, options: Mapping[str, Any], group: Optional[Any],
                  threads: Optional[int], steps: Optional[int] = None, warmup: int = 0) -> None:
@@ -163,8 +163,8 @@ class Worker:
         return {"facts": {"rank": self.rank, **self._facts}, "step": self.step, "items": tensors}
 
     def load_state_dict(self, state: Mapping[str, Any], first: Callable[[], None] = lambda: None) -> None:
-        """Loads on all ranks, or changes nothing and raises an error on all ranks. Collective. first: what has to
-        succeed on all ranks, too."""
+        """Loads on all ranks, or changes nothing and raises an error on all ranks. Collective. first: work that
+        must also succeed on all ranks."""
         library = self._make()
         failure: Optional[Exception] = None
         try:
@@ -203,7 +203,7 @@ class Reporting:
 
     @property
     def report(self) -> Report:
-        """What this rank sent in the last step, by the rules of a log's columns; the step's phase; its events."""
+        """What this rank sent in the last step, by the rules of a log's columns; the step's phase; and its events."""
         return self._worker.report
 
     @property
