@@ -1,5 +1,5 @@
 #pragma once
-// Texts in CSV files.
+// Text fields of CSV files.
 
 #include <string>
 

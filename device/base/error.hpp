@@ -29,7 +29,7 @@ class NumericError : public Error {
   using Error::Error;
 };
 
-/// A user's program that computes for a run has failed. Exit status 1.
+/// A worker program, which the user provides, has failed. Exit status 1.
 class WorkerError : public Error {
   using Error::Error;
 };

@@ -35,7 +35,7 @@ const char* kind_of(mode_t mode) {
   throw IoError("cannot write " + kind + ": " + reason(), path);
 }
 
-/// Throws IoError unless the file holds this text.
+/// Throws IoError unless the file contains exactly this text.
 void require_text(const std::string& path, std::string_view text) {
   std::string there;
   try {

@@ -70,7 +70,7 @@ void publish(const std::string& part, const std::string& path, const std::string
 /// another name next to the output, then published. Throws IoError, and ConfigError as output_place() does.
 void replace(const std::string& path, const std::function<void(const std::string&)>& write);
 
-/// Replaces an output atomically with a file that holds this text.
+/// Replaces an output atomically with a file that contains this text.
 void write(const std::string& path, std::string_view text);
 
 /// Creates an empty file and opens it for writing. Anything that already has its name, such as a file that a killed

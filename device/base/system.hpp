@@ -7,14 +7,14 @@
 
 namespace onebit::device {
 
-/// Bytes of host memory that this process holds.
+/// Bytes of host memory that this process occupies.
 struct ResidentMemory {
   Index own = 0;    ///< memory that the process has written
   Index files = 0;  ///< memory of mapped files: the program, its libraries, data
   Index total() const { return own + files; }
 };
 
-/// Memory that this process holds now. Returns freed memory to the system first.
+/// Memory that this process occupies now. First returns freed memory to the system.
 ResidentMemory resident_memory();
 
 /// Bytes of host memory that this process may still take: what is free or can be made free, within the limits of its

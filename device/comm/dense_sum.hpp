@@ -1,5 +1,5 @@
 #pragma once
-// The dense mean over workers, summed in double: blocks of 4 workers in index order, blocks combined by a fixed
+// The dense mean over workers, summed in double: in blocks of 4 workers in index order, which are combined by a fixed
 // pairwise tree. Rows may arrive all at once or in groups, on one device or on several; the result has the same bits.
 
 #include <memory>

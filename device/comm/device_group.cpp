@@ -74,7 +74,7 @@ class DeviceGroup::Rendezvous {
     all_came_.notify_all();
   }
 
-  /// Resets the state; no rank may be waiting. Returns whether some rank took part in more exchanges than another.
+  /// Resets the state; no rank may be waiting. Returns whether some rank made more exchanges than another.
   bool reset() {
     waiting_ = left_ = 0;
     abandoned_ = false;

@@ -24,7 +24,8 @@ class DeviceGroup {
 
   /// Calls work(device) for all devices of this process at the same time, the first on the calling thread, and returns
   /// when the calls of all processes have returned. If calls throw, ranks that wait in an exchange give up, and every
-  /// process rethrows the error of the lowest rank that threw. Throws Error if ranks take part in different exchanges.
+  /// process rethrows the error of the lowest rank that threw. Throws Error if the ranks do not make the same
+  /// exchanges.
   void run(const std::function<void(Index device)>& work);
 
  private:

@@ -9,7 +9,7 @@ namespace onebit::device::cuda::detail {
 /// Elements that a warp packs at a time: 16 bytes, 4 elements for each thread.
 inline constexpr Index kPackRun = 128;
 
-/// Byte `lane` of the 16 that hold the bits of a warp's 4 x 32 elements.
+/// Byte `lane` of the 16 bytes that hold the bits of a warp's 4 x 32 elements.
 __device__ inline std::uint8_t packed_byte(const bool* plus, Index lane) {
   std::uint32_t own = 0;
 #pragma unroll

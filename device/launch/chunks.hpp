@@ -8,7 +8,7 @@
 
 namespace onebit::device {
 
-/// Elements per chunk of the sums of reduce().
+/// Number of elements in a chunk of the sums of reduce().
 inline constexpr Index kChunk = 4096;
 /// A chunk is cut into runs of kSumRun elements. Each run has kSumLanes partial sums: lane l adds elements l, l +
 /// kSumLanes, .... Fixed pairwise trees combine the runs of a chunk lane by lane, then the lanes, then the chunks of a
