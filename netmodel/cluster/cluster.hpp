@@ -15,10 +15,11 @@ namespace onebit::netmodel {
 /// One direction of a full-duplex link.
 struct LinkSpec {
   BytesPerSecond nominal;       ///< advertised line rate, which decides the choice of algorithms
-  BytesPerSecond effective;     ///< rate that collectives reach, adding included; exchanges are priced with it
+  BytesPerSecond effective;     ///< rate that collectives reach, with the time for adding included; exchanges are
+                                ///< priced with it
   Seconds latency;              ///< latency of one step of a ring with NCCL's protocol Simple, software included
   Seconds per_message{};        ///< additional time that a sender spends on each message
-  BytesPerSecond stream_cap{};  ///< maximum rate of one stream, as on TCP; 0: no limit
+  BytesPerSecond stream_cap{};  ///< maximum rate of one stream, such as a TCP connection; 0: no limit
   double scale_penalty = 0;     ///< k: the effective rate on M nodes is effective / (1 + k log2 M)
 };
 
@@ -29,7 +30,7 @@ enum class Source : std::uint8_t {
   estimated,  ///< an engineering estimate; calibrate before you rely on it
 };
 
-/// The link between a GPU and the others of its node.
+/// The link between a GPU and the other GPUs of its node.
 struct GpuLink {
   std::string_view name, doc;
   Source source = Source::estimated;
@@ -61,14 +62,14 @@ enum class Placement : std::uint8_t {
   random,       ///< shuffled with a fixed seed
 };
 
-/// How the algorithm of an all-reduce is chosen: a fixed one, or by a rule.
+/// The algorithm of an all-reduce: a fixed one, or one that a rule chooses.
 enum class Selection : std::uint8_t {
   ring,
   hierarchical,
   tree,
   halving,
   leader,
-  nvls,      ///< the nodes' switches add up; trees between nodes
+  nvls,      ///< the nodes' switches add the vectors; trees between nodes
   nccl,      ///< ring, tree or NVLS, as NCCL's tuner decides from nominal rates
   cheapest,  ///< the algorithm that the cost model prices lowest
 };
@@ -86,19 +87,19 @@ struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description
   Source source = Source::estimated;
-  double uncertainty = 0;  ///< share by which real times on its links may differ; 0: see uncertainty_of
+  double uncertainty = 0;  ///< share by which real times on its links may differ from prices; 0: see uncertainty_of
   Index nodes = 0;         ///< number of nodes; 0: as many as the workers need
   Index gpus_per_node = 1;
   Index gpus_per_nic = 0;  ///< number of GPUs that share a network link; 0: all GPUs of a node share one
   LinkSpec nic;            ///< a network link
-  LinkSpec gpu_link;       ///< link of each GPU to the others of its node
+  LinkSpec gpu_link;       ///< link of each GPU to the other GPUs of its node
   bool nvlink = true;      ///< whether gpu_link is NVLink, which NCCL's tuner depends on
   /// Rate at which an all-reduce by the node's switch takes bytes from every GPU, relative to gpu_link's rate; 0: the
   /// switch cannot add (no NVLink SHARP).
   double nvls = 0;
   std::string gpu = "a100";     ///< name in gpus()
   Bytes gpu_memory{};           ///< size of a GPU's memory; 0: the usual size of this kind of GPU
-  double oversubscription = 1;  ///< rate of a leaf switch's nodes together / rate of its uplinks
+  double oversubscription = 1;  ///< total rate of a leaf switch's nodes / rate of its uplinks
   Index nodes_per_leaf = 1;     ///< number of nodes under a leaf switch; traffic between them does not use the uplinks
   Placement placement = Placement::contiguous;
   Selection all_reduce = Selection::nccl;
@@ -136,8 +137,9 @@ std::string_view name(Source source);
 /// the default for estimated ones is a judgement.
 double uncertainty_of(const Cluster& cluster);
 
-/// Returns the cluster with the effective rates and stream caps of all links times a factor, up to kFastestLink, and
-/// their latencies and times per message divided by it. A nominal rate is raised only if the effective one exceeds it.
+/// Returns the cluster with the effective rates and stream caps of all links multiplied by a factor, up to
+/// kFastestLink, and their latencies and times per message divided by it. A nominal rate is raised only if the
+/// effective one exceeds it.
 Cluster with_faster_links(Cluster cluster, double factor);
 
 }  // namespace onebit::netmodel

@@ -70,8 +70,9 @@ struct CostModelConfig {
   std::vector<std::string> table;  ///< for table: files of measurements
   Index jobs = 1;                  ///< for fluid: number of jobs that share the GPUs' links
   std::vector<Flow> background;    ///< for fluid: traffic of other jobs, between slots
-  /// For table: called in the thread that asks for an estimate if that estimate goes beyond what was measured. The
-  /// argument is one line that says this and lists what was measured; it depends only on the numbers of nodes and GPUs.
+  /// For table: called if an estimate goes beyond what was measured, in the thread that requested the estimate. The
+  /// argument is one line that says so and lists what was measured; the line depends only on the numbers of nodes and
+  /// GPUs.
   std::function<void(const std::string&)> on_extended = [](const std::string&) {};
 };
 

@@ -24,7 +24,8 @@ struct ActiveFlow {
   std::size_t plan = 0;
 };
 
-/// Numbers the links: all GPUs out, all GPUs in, all nodes out, all nodes in, all leaf switches out, all in.
+/// Numbers the links in this order: all GPUs out, all GPUs in, all nodes out, all nodes in, all leaf switches out, and
+/// all leaf switches in.
 class Links {
  public:
   explicit Links(const Fabric& fabric)
@@ -105,7 +106,7 @@ struct Progress {
   const Plan* plan;
   std::size_t phase = 0;
   Index run = 0;       ///< number of the phase's current run
-  double latency = 0;  ///< latency of one run, and the time to fill its pipeline if it ran alone
+  double latency = 0;  ///< latency of one run plus the time to fill its pipeline if the plan ran alone
   enum class State { latency, flows, over } state = State::latency;
   double wakes = 0;
   Index flows = 0;  ///< number of flows in progress

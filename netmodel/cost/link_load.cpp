@@ -17,8 +17,8 @@ struct Load {
   }
 };
 
-/// Load on every link in one run of a phase. Links that carry the same load are kept once: a GPU of each node if all
-/// rails do the same, and the first link of each kind if all nodes do the same, too.
+/// Load on every link in one run of a phase. Of links that carry the same load, only one is kept: a GPU of each node if
+/// all rails do the same, and the first link of each kind if all nodes do the same, too.
 class Loads {
  public:
   explicit Loads(const Fabric& fabric) : fabric_(fabric) {}
@@ -47,7 +47,7 @@ class Loads {
     phase.list(fabric_, [&](Index from, Index to, Bytes bytes) { add(from, to, bytes.value); });
   }
 
-  /// Calls visit(link, load, rate).
+  /// Calls visit(link, load, rate) for every link.
   template <class Visit>
   void for_each_link(const Visit& visit) const {
     const auto each = [&](Link::Kind kind, const std::vector<Load>& loads, Index apart, const auto& rate) {

@@ -27,7 +27,7 @@ struct Free {
   std::size_t count() const { return std::size_t{gpu} + gpu_latency + nic + nic_latency + penalty; }
 };
 
-/// Whether the sizes of measurements determine a latency as well as a rate.
+/// The range of the measured sizes, which shows whether they determine a latency as well as a rate.
 class Sizes {
  public:
   void add(Bytes bytes) {

@@ -19,15 +19,16 @@ struct Fit {
   /// Residual of each row in a fit without the rows of the same numbers of nodes and GPUs; NaN if the remaining rows
   /// do not determine the same links.
   std::vector<double> left_out;
-  double worst = 0, worst_left_out = 0;  ///< largest magnitudes of both; the second is NaN if nothing was left out
+  double worst = 0, worst_left_out = 0;  ///< largest magnitudes in `residuals` and `left_out`; the second is NaN if
+                                         ///< nothing was left out
 };
 
 /// Fits a cluster to all rows by least squares of relative errors: the effective rates of GPU and network links, the
-/// latency of each if its sizes span a factor of 16, and the scale penalty if there are at least four node counts above
-/// one. The latencies and rates of NCCL's other protocols follow those of Simple as call_costs() says. `start` gives
-/// the first guess and everything that is not fitted. Rows of one node determine the GPU link, the others the network
-/// link; a link without rows keeps its values from `start`. Throws ConfigError for fewer than two rows, for rows of one
-/// GPU, and for collectives other than all-reduce.
+/// latency of each link if the sizes measured on it span at least a factor of 16, and the scale penalty if there are at
+/// least four node counts above one. The latencies and rates of NCCL's other protocols follow those of Simple as
+/// call_costs() says. `start` gives the first guess and everything that is not fitted. Rows of one node determine the
+/// GPU link, the others the network link; a link without rows keeps its values from `start`. Throws ConfigError for
+/// fewer than two rows, for rows of one GPU, and for collectives other than all-reduce.
 Fit fit_selection(const std::vector<Measurement>& rows, const Cluster& start, Selection selection);
 
 /// Fits ring, hierarchical, tree, halving, leader, NCCL's choice and the choice of `start`, and sorts the fits by their

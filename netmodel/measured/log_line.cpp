@@ -20,7 +20,7 @@ std::size_t task_label(std::string_view text) {
   return stands_alone(text, end + 1) ? end + 1 : 0;
 }
 
-/// The length of a tag such as "[1,0]<stdout>:", a job, a rank and a stream; 0 if there is none.
+/// The length of a tag such as "[1,0]<stdout>:", which names a job, a rank and a stream; 0 if there is none.
 std::size_t stream_tag(std::string_view text) {
   const std::size_t close = text.find(']');
   if (!text.starts_with('[') || close == std::string_view::npos) return 0;
@@ -36,7 +36,7 @@ std::size_t stream_tag(std::string_view text) {
   return 0;
 }
 
-/// The length of a process in parentheses such as "(head, rank=0, pid=3808)"; 0 if there is none.
+/// The length of a process label in parentheses such as "(head, rank=0, pid=3808)"; 0 if there is none.
 std::size_t process_label(std::string_view text) {
   const std::size_t close = text.find(')');
   if (!text.starts_with('(') || close == std::string_view::npos) return 0;

@@ -56,7 +56,8 @@ double rounding(const std::string& text, double value) {
   return 0.5 * scale * std::pow(10, -decimals) / value;
 }
 
-/// Rates are printed with two decimals; `rounded` is a further relative error that one of them may have.
+/// Whether two rates agree. Rates are printed with two decimals; `rounded` is a further relative error that one of them
+/// may have.
 bool agree(double a, double b, double decimals, double rounded = 0) {
   return std::abs(a - b) <= 0.006 * decimals + (0.01 + rounded) * std::max(std::abs(a), std::abs(b));
 }
@@ -114,7 +115,7 @@ void NcclTests::begin_run() {
   *this = {};
 }
 
-/// Forgets the ranks of a run that has failed before its first row.
+/// Forgets the ranks of a run that failed before its first row.
 void NcclTests::begin_list() {
   begin_run();
   std::string program = std::move(program_);
@@ -183,7 +184,7 @@ void NcclTests::take_comment(const Words& words) {
     take_rank(words);
   } else if (std::ranges::count(words, "algbw") > 0) {
     columns_.assign(words.begin() + 1, words.end());
-    // Names before version 2.
+    // Column names before version 2.
     std::replace(columns_.begin(), columns_.end(), std::string("bytes"), std::string("size"));
     std::replace(columns_.begin(), columns_.end(), std::string("N"), std::string("count"));
   } else if (words[1].front() == '(') {

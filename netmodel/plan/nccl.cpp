@@ -6,7 +6,7 @@
 namespace onebit::netmodel {
 namespace {
 
-/// Constants of a protocol, in microseconds.
+/// Constants of a protocol; times are in microseconds.
 struct Row {
   double tree_base, ring_base;
   double tree_hop[3], ring_hop[3];  ///< NVLink, PCIe, network
@@ -22,7 +22,7 @@ constexpr double kSwitchHop = 25, kSwitchTreeHop = 18;  ///< NVLS: a call inside
 constexpr double kGigabyte = 1e9;
 /// The highest bus bandwidth of LL in GB/s, by generation, on 1, 2 and more nodes.
 constexpr double kMostLL[][3] = {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {141, 45, 35}};
-/// Tenths of their rate that the tuner expects trees to reach at 64 B, 128 B and so on; from 1 GB on, all ten.
+/// Tenths of their rate that the tuner expects trees to reach at 64 B, 128 B and so on; for 1 GB and more, all ten.
 constexpr int kTreeTenths[][24] = {
     {10, 10, 10, 10, 9, 8, 7, 7, 7, 7, 6, 5, 4, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 10},
     {10, 10, 10, 10, 10, 9, 8, 8, 8, 7, 6, 6, 6, 6, 6, 6, 8, 9, 9, 9, 9, 10, 10, 10},
@@ -48,7 +48,8 @@ Seconds network_hop(double constant, Protocol protocol, Seconds latency) {
   return microseconds(constant + (protocol == Protocol::simple ? 1 : 0.5) * excess);
 }
 
-/// Numbers of ranks and nodes that exchange with each other, and the bus that NCCL sees between them.
+/// Numbers of ranks and nodes that exchange with each other, the nominal rate of a GPU's link, and the bus bandwidth
+/// that NCCL assumes between the ranks.
 struct Extent {
   double ranks, nodes, gpu, bus;
 };

@@ -13,7 +13,7 @@ struct CallCosts {
   double rate_share = 1;  ///< share of a link's rate that the protocol carries as payload
 };
 
-/// Returns the costs on a fabric. NCCL's latencies hold for a cluster whose links have the latencies of its table,
+/// Returns the costs on a fabric. NCCL's latencies hold for a cluster whose links have the latencies of NCCL's table:
 /// 3.4 us on NVLink, 5.7 us on PCIe and 14 us on the network (a ring's step with the protocol Simple). On another
 /// cluster, latencies inside a node are scaled. Between nodes, an excess over 14 us is added: all of it with Simple,
 /// whose messages cross the network twice (data and flush), and half of it with LL and LL128; latencies below 14 us are

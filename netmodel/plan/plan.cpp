@@ -19,7 +19,7 @@ Phases ring_all_gather(const Request& r, const Fabric& fabric) {
   return {round_ring(r, fabric, r.scope, r.payload)};
 }
 
-/// Sets a phase's flows: unequal blocks, which every rank sends to those that are `first` to `last` places further on.
+/// Sets a phase's flows: unequal blocks, which every rank sends to the ranks `first` to `last` places after it.
 void send_blocks(const Request& r, Index first, Index last, Phase& phase) {
   phase.pattern = Pattern::list;
   phase.list = [blocks = r.blocks, by_receiver = r.by_receiver, first, last](const Fabric& f, const FlowVisit& visit) {

@@ -1,5 +1,5 @@
 #pragma once
-// Plans of collectives, made of phases of flows between GPUs. Planners write plans, cost models price them.
+// Plans of collectives, made of phases of flows between GPUs. Planners create plans, and cost models price them.
 
 #include <cstdint>
 #include <functional>
@@ -32,8 +32,8 @@ enum class Algorithm : std::uint8_t {
 
 std::string_view name(Algorithm algorithm);
 
-/// NCCL's protocols. Simple uses the full rate of the links and synchronises by separate messages; LL and LL128 put the
-/// marks into the data, which has a lower latency but reaches only a part of the rate.
+/// NCCL's protocols. Simple uses the full rate of the links and synchronises by separate messages; LL and LL128 put
+/// flags into the data, which has a lower latency but reaches only a part of the rate.
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 
 std::string_view name(Protocol protocol);
@@ -52,7 +52,7 @@ struct Phase {
     shift,   ///< every rank sends to the one `shift` ranks after it in the scope, wrapping around
     pairs,   ///< every rank sends to all others of the scope
     fan_in,  ///< all other ranks of the scope send to rank `shift`
-    list,    ///< the flows that `list` lists; with scope rail each of them once for every GPU of a node (turned)
+    list,    ///< the flows that `list` lists; with scope rail, each flow runs once for every GPU of a node (turned)
   };
   Pattern pattern = Pattern::shift;
   Scope scope = Scope::all;
@@ -62,7 +62,7 @@ struct Phase {
   Index repeat = 1;            ///< number of times that the phase runs
   Seconds latency{};           ///< time of one run that does not depend on its bytes
   double link_efficiency = 1;  ///< share of the links' rates that the algorithm gets
-  double longest_fill = 0;     ///< for fill_time(); 0: the phase is no pipeline
+  double longest_fill = 0;     ///< for fill_time(); 0: the phase is not a pipeline
 };
 
 /// The request that a plan carries out. Closed forms use only this part of a plan.
@@ -88,7 +88,8 @@ struct Plan {
 /// Share of the links' rates that NCCL's pipelined trees reach.
 inline constexpr double kTreeShare = 0.92;
 
-/// The most bytes of a vector that NCCL's buffers hold, in all pipelines together. Fitted, see fill_time().
+/// The most bytes of a vector that NCCL's buffers hold, in all pipelines together. The value is fitted: see
+/// fill_time().
 inline constexpr Bytes kMostInFlight{32.0 * (1 << 20)};
 
 /// Returns the longest time to fill and drain the pipeline of a vector, relative to the time of its bytes.

@@ -17,7 +17,7 @@ std::string_view name(Selection selection);
 
 /// Chooses an algorithm as the cluster specifies: a fixed one, by NCCL's rule, or the cheapest in the cost model.
 /// Collectives other than all-reduce use the cluster's algorithm for them, or else their default in algorithms(). The
-/// scope matters only to these; all-reduces are chosen among all ranks.
+/// scope matters only to these collectives; the algorithm of an all-reduce is chosen as if it ran among all ranks.
 Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model,
               Scope scope = Scope::all);
 

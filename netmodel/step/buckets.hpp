@@ -14,12 +14,12 @@ struct Exchanged {
   Scope scope = Scope::all;
 };
 
-/// Equal buckets of a model. For each of them, all of a pass's collectives are run.
+/// Equal buckets of a model. A pass runs all of its collectives for each bucket.
 struct Buckets {
   double count = 1;
   std::vector<Priced> one;  ///< prices of a bucket's collectives
   Seconds exposed;          ///< time of the exchanges outside the pass
-  Seconds stretched;        ///< time by which they slow the pass down
+  Seconds stretched;        ///< time by which the exchanges slow the pass down
 
   Seconds total() const;  ///< time of all exchanges
 };

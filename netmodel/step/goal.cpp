@@ -81,7 +81,7 @@ void write_calculation(Rank& rank, Seconds time) {
   rank.next_group();
 }
 
-/// Returns the number of messages of one run of a phase; does not visit each of them if they form a pattern.
+/// Returns the number of messages of one run of a phase, without visiting every message if they form a pattern.
 double message_count(const Phase& phase, const Fabric& fabric) {
   const auto ranks = static_cast<double>(fabric.ranks()), n = static_cast<double>(members(fabric, phase.scope));
   switch (phase.pattern) {

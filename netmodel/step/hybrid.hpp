@@ -3,9 +3,9 @@
 //
 // Every GPU trains `batch` samples. It sends their indices to the GPUs that hold the rows. These GPUs pool their part
 // of the tables for the samples of all GPUs, and send the sums back. The gradients of the sums travel the same route in
-// reverse, and those of the dense layers are averaged as in step_model.hpp. Two more exchanges overlap with computing:
-// the pooled embeddings travel during the forward pass of the bottom layers, their gradients during the backward pass
-// of these layers.
+// reverse, and those of the dense layers are averaged as in step_model.hpp. Besides the dense gradients, two exchanges
+// overlap with computing: the pooled embeddings travel during the forward pass of the bottom layers, and their
+// gradients during the backward pass of these layers.
 
 #include "netmodel/step/step_model.hpp"
 #include "netmodel/step/streams.hpp"
@@ -18,8 +18,8 @@ struct Boundary {
   double forward = sizeof(float), backward = sizeof(float);  ///< bytes on the wire
   /// Bytes of memory that the codec's kernels touch: on the way forward, and on the way back.
   double encode = 0, decode = 0, encode_back = 0, decode_back = 0;
-  /// Whether GPUs select different elements of one sample's sums to send. Each then gets the gradients of those that it
-  /// sent.
+  /// Whether GPUs select different elements of one sample's sums to send. Each GPU then gets only the gradients of the
+  /// elements that it sent.
   bool masked = false;
 
   bool compresses() const { return encode > 0; }
@@ -44,10 +44,10 @@ struct HybridEstimate {
 /// Throws ConfigError if the tables cannot be split over the GPUs (shares_of), or if the step is sharded.
 void check(const HybridWork& work, Index gpus, const StepOptions& options);
 
-/// Prices a step of one micro-batch. `compute` are the times of the dense layers, `traffic` are their exchanges. Dense
+/// Prices a step of one micro-batch. `compute` are the times of the dense layers, and `traffic` their exchanges. Dense
 /// gradients are averaged all at once after the backward pass or, if that is faster and they may overlap, first those
-/// of the top layers and then those of the bottom layers (DLRM wraps each of the two in its own DDP). Throws
-/// what check throws.
+/// of the top layers and then those of the bottom layers (DLRM wraps each of the two in its own DDP). Throws what check
+/// throws.
 HybridEstimate estimate_hybrid(const HybridWork& work, const ComputeTimes& compute, const StepTraffic& traffic,
                                const Fabric& fabric, const CostModel& model, const StepOptions& options);
 

@@ -7,7 +7,7 @@ namespace onebit::netmodel {
 
 /// The least that mixed-precision training with Adam needs: weights and gradients of 2 bytes per element, master
 /// weights and moments of 12 (Rajbhandari et al. 2020, section 3.1), error feedback, and the inputs of all layers
-/// (Workload::activations). Buffers, fragmentation and what a layer needs internally come on top.
+/// (Workload::activations). Buffers, fragmentation and what a layer needs internally are not included.
 struct MemoryEstimate {
   Bytes weights;  ///< with ZeRO++ on several nodes, those of the node's copy too
   Bytes gradients, optimizer;

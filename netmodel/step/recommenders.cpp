@@ -44,7 +44,7 @@ double moved_bytes(const DlrmShape& shape) {
   return moves * bytes * numbers;
 }
 
-/// Weights, a row for each output, and biases.
+/// Adds the weights, with a row for each output, and the biases.
 void add_layers(const std::string& name, std::span<const Index> widths, std::vector<TensorShape>& tensors) {
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     const std::string layer = name + "." + std::to_string(i);

@@ -8,7 +8,7 @@
 
 namespace onebit::netmodel {
 
-/// Shape of a DLRM with the dot interaction. It has F = tables + 1 features. The top layers get the first of them
+/// Shape of a DLRM with the dot interaction. It has F = tables + 1 features. The top layers get the first feature
 /// unchanged, and the dot products of all pairs.
 struct DlrmShape {
   std::vector<Index> bottom;  ///< widths of the inputs and the bottom layers' outputs; the last is also a table row's

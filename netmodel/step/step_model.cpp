@@ -35,7 +35,7 @@ bool carries_gradients(const StepTraffic& step, const Traffic& traffic) {
 }
 
 /// Number of messages of the payload's size that a worker receives, its own included. The parts that it receives in an
-/// all-to-all count as one.
+/// all-to-all count as one message.
 double messages_received(const Traffic& traffic) {
   switch (traffic.collective) {
     case Collective::all_gather:
@@ -120,7 +120,7 @@ Bytes payload_of(const StepTraffic& step, const Traffic& traffic, const StepOpti
   return Bytes(share * as_double(traffic.payload_bytes));
 }
 
-/// Returns a step's exchanges with the float32 all-reduces of its tensors as one, in the place of the first.
+/// Returns a step's exchanges with the float32 all-reduces of its tensors merged into one, in the place of the first.
 TrafficList fused(const StepTraffic& step) {
   TrafficList exchanges;
   std::size_t mean = step.exchanges.size();

@@ -37,7 +37,7 @@ struct StepOptions {
   /// Size of a bucket of gradients; 0: 25 MB, doubled as long as that saves time, or all gradients after the pass
   /// if that is cheaper.
   Bytes bucket{};
-  /// Fraction by which communication slows the backward pass down while it overlaps; 2 to 10% have been observed.
+  /// Fraction by which communication slows the backward pass down while the two overlap; 2 to 10% have been observed.
   double stretch = 0.05;
   CodecKernels codec = CodecKernels::fused;
   bool hierarchical = false;  ///< whether the compressed exchange is dense within nodes and 1-bit between them
@@ -67,7 +67,7 @@ struct StepEstimate {
   std::string reason;         ///< reason for this algorithm
 };
 
-/// Prices a step on a fabric. The float32 all-reduces of single tensors are priced as one, because frameworks fuse
+/// Prices a step on a fabric. The float32 all-reduces of individual tensors are priced as one, because frameworks fuse
 /// them. Throws ConfigError if an exchange has no hierarchical form, or no figure is known for a released codec.
 /// Stragglers and jitter stretch the forward and backward passes, because all workers wait for the slowest one. Jitter
 /// s stretches them by a factor of 1 + s m(N), where m(N) is the expected maximum of N standard normal variables.

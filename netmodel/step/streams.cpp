@@ -39,8 +39,8 @@ void Streams::run(bool serial) {
   for (Stage& stage : stages_) stage.hidden = uses_network(stage.kind) ? hidden_time(stage) : Seconds(0);
 }
 
-/// Returns the time of a stage on the network during which the GPU works. A rest that is no larger than rounding errors
-/// counts as hidden too.
+/// Returns the time of a stage on the network during which the GPU works. A remainder that is no larger than rounding
+/// errors counts as hidden too.
 Seconds Streams::hidden_time(const Stage& stage) const {
   constexpr double rounding = 1e-12;
   Seconds hidden;

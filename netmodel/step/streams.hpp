@@ -1,5 +1,6 @@
 #pragma once
-// Stages of a step on two streams, the GPU and the network, and the path of stages that decides how long it takes.
+// Stages of a step on two streams, the GPU and the network, and the path of stages that decides how long the step
+// takes.
 
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct Stage {
   std::string name;
   StageKind kind = StageKind::forward;
   Seconds time{};
-  std::vector<std::string> after = {};  ///< names of the stages that it waits for; those that are absent count as over
+  std::vector<std::string> after = {};  ///< names of the stages that it waits for; absent stages count as over
   // Set by Streams::run
   Seconds begin{};        ///< time from the start of the step
   Seconds hidden{};       ///< for a stage on the network: time during which the GPU works
@@ -31,11 +32,12 @@ struct Stage {
 /// The stages of a step. Each stream runs its stages one after the other, in the order in which they were added.
 class Streams {
  public:
-  /// Adds a stage. One that takes no time is left out.
+  /// Adds a stage, unless it takes no time.
   void add(Stage stage);
 
-  /// Lets every stage begin as soon as its stream is free and the stages that it waits for are over. Those must have
-  /// been added before. `serial`: whether every stage waits for all earlier ones, so that nothing overlaps.
+  /// Lets every stage begin as soon as its stream is free and the stages that it waits for are over. A stage must be
+  /// added after all stages that it waits for. `serial`: whether every stage waits for all earlier ones, so that
+  /// nothing overlaps.
   void run(bool serial);
 
   const std::vector<Stage>& stages() const { return stages_; }

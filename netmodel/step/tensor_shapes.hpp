@@ -1,6 +1,6 @@
 #pragma once
-// The tensors of published architectures, from their hyper-parameters. Each list holds every trained parameter once, in
-// the order of the layers.
+// The tensors of published architectures, from their hyper-parameters. Each list contains every trained parameter once,
+// in the order of the layers.
 
 #include <span>
 #include <string>

@@ -56,9 +56,9 @@ const Workload& find_workload(std::string_view name);
 
 /// Returns the compute times of a step of `accumulation` micro-batches. Between two measured batches, times are
 /// interpolated linearly; above the largest they grow in proportion to the batch; below the smallest they stay the
-/// same. A GPU that was not measured takes the passes of one that was, scaled by Gpu::speed. The update of a GPU of
-/// another generation is estimated from bytes, because a measured one depends more on the software of that time than on
-/// the GPU. Throws ConfigError for a batch or an accumulation below 1.
+/// same. For a GPU that was not measured, the times of the passes on one that was are scaled by Gpu::speed. The update
+/// of a GPU of another generation is estimated from bytes, because a measured one depends more on the software of that
+/// time than on the GPU. Throws ConfigError for a batch or an accumulation below 1.
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation);
 
 /// Returns the time that element-wise kernels need to touch `bytes_each` bytes for each parameter.

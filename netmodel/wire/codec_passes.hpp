@@ -5,12 +5,12 @@
 namespace onebit::netmodel {
 
 /// Bytes of memory that fused kernels must touch in a codec's passes over vectors of float32, with error feedback. Sums
-/// of payloads stay in registers. The bytes of the payloads, which are written once and read once, come on top.
+/// of payloads stay in registers. The bytes of the payloads, which are written once and read once, are added.
 struct CodecPasses {
   double encode = 0;     ///< for each element that a worker encodes: read input and error, select, write the error
   double serve = 0;      ///< for each element of a server's chunk: add the workers' mean to the error, encode it again
   double decode = 0;     ///< for each element of the result
-  double scattered = 0;  ///< for each received byte, if the payload's elements lie at scattered places; otherwise 0
+  double scattered = 0;  ///< for each received byte, if the payload's elements are scattered in memory; otherwise 0
   double released = 0;   ///< all bytes for each element in the code released with the method; 0: no figure is known
 
   friend bool operator==(const CodecPasses&, const CodecPasses&) = default;

@@ -1,6 +1,6 @@
 #pragma once
-// Records of what was sent, one per exchange. The channels of compress/ write them, the run log stores them, the cost
-// models price them. Nothing here depends on training.
+// Records of what was sent, one per exchange. The channels of compress/ write them, the run log stores them, and the
+// cost models price them. Nothing here depends on training.
 
 #include <cstdint>
 #include <string_view>
@@ -41,12 +41,12 @@ struct Traffic {
   Collective collective = Collective::all_reduce;
   Direction direction = Direction::both;
   WireType type = WireType::fp32;
-  Index group_size = 1;            ///< number of workers that take part, n
+  Index group_size = 1;            ///< number of workers in the exchange, n
   Index messages = 0;              ///< number of messages that one worker sends
   Index payload_bytes = 0;         ///< bytes that one worker hands to the collective: its whole vector for all-reduce,
                                    ///< all-to-all, reduce-scatter, gather and broadcast, its own block for
                                    ///< all-gather, one message for a tree and for each neighbour
-  Index tensor = kFusedVector;     ///< index of the tensor in the model's table, or one of the values above
+  Index tensor = kFusedVector;     ///< index of the tensor in the model's table, or one of the constants above
   bool overlaps_backward = false;  ///< whether it may run during the backward pass
 
   friend bool operator==(const Traffic&, const Traffic&) = default;

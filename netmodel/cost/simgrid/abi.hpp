@@ -1,5 +1,6 @@
 #pragma once
-// The interface between the program and the SimGrid plugin. Plain C types, because the plugin is loaded at run time.
+// The interface between the program and the SimGrid plugin. It uses plain C types, because the plugin is loaded at run
+// time.
 
 extern "C" {
 
