@@ -39,7 +39,7 @@ std::vector<NamedAxis> axes_on(std::span<const netmodel::Cluster> clusters) {
   return axes;
 }
 
-/// What the figures of every arm are computed with.
+/// Inputs that the figures of all arms share.
 struct Pricing {
   double target;
   std::span<const netmodel::Cluster> clusters;
@@ -91,7 +91,7 @@ const sim::EvaluationRow* row_at(const TimedRun& run, Index step, std::size_t gu
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Returns the evaluations of all runs at each step that all of them evaluated.
+/// Returns the evaluations of all runs at each step at which all of them were evaluated.
 std::vector<std::vector<const sim::EvaluationRow*>> common_rows(const Runs& runs) {
   std::vector<std::vector<const sim::EvaluationRow*>> points;
   if (runs.empty()) return points;
@@ -196,8 +196,8 @@ SharedComputing computing_of(std::span<const Arm> arms) {
   return SharedComputing(runs);
 }
 
-/// Returns the times of the whole run on each cluster. If exchanges overlap with the backward pass, what they take
-/// longer is not hidden, and what they take shorter shortens the part that is not hidden.
+/// Returns the times of the whole run on each cluster. If a part of the exchanges is exposed, all additional time is
+/// exposed too; saved time shortens only that part.
 std::vector<ClusterSeconds> seconds_of(const std::vector<TimedRun>& runs, const Pricing& pricing) {
   const Runs finished = runs_that(runs, has_finished);
   const TimedRun& example = finished.empty() ? runs.front() : *finished.front();

@@ -16,7 +16,7 @@ namespace onebit::analysis {
 enum class Axis { steps, samples, bytes, seconds };
 
 /// Evaluated loss of an arm, averaged over its finished runs (or, if none finished, over all that have evaluations) at
-/// the steps that all of these evaluated. Point::loss.count is the number of these runs.
+/// the steps at which all of these were evaluated. Point::loss.count is the number of these runs.
 struct LossCurve {
   struct Point {
     double x;  ///< mean over the runs: seeds may freeze at different steps and so send different numbers of bytes
@@ -27,7 +27,7 @@ struct LossCurve {
   std::vector<Point> points;
 };
 
-/// The evaluations of one run that have a finite loss, with their places on every axis.
+/// The evaluations of one run that have a finite loss, with their positions on every axis.
 struct RunCurve {
   std::uint32_t seed = 0;
   Outcome outcome = Outcome::finished;
@@ -58,7 +58,7 @@ struct RunTimes {
 };
 
 /// Cost of reaching the target, over the runs that finished or diverged; the intervals are NaN if one of these runs did
-/// not reach it. See reached_at.
+/// not reach the target. See reached_at.
 struct TargetCost {
   Index runs = 0, reached = 0;
   Interval steps, samples, bytes;

@@ -28,7 +28,7 @@ int rank_of(const std::string& option) {
   return option == kLabel ? 0 : option == "optimizer" ? 1 : option == kRate ? 2 : 3;
 }
 
-/// Whether a name holds the value of an option without the option's name.
+/// Whether a name contains the value of an option without the option's name.
 bool speaks_for_itself(const std::string& option) {
   return option == kLabel || option == "optimizer";
 }
@@ -58,8 +58,8 @@ std::size_t different_arms(std::span<const Options> arms, const std::vector<std:
   return different.size();
 }
 
-/// Returns the differing options that are needed to distinguish the arms: an option is dropped, last one first, as long
-/// as the rest distinguishes as many arms.
+/// Returns the differing options that are needed to distinguish the arms: from the last option to the first, each one
+/// is dropped if the remaining ones distinguish as many arms.
 std::vector<std::string> telling_options(std::span<const Options> arms) {
   std::vector<std::string> options = options_in(arms);
   std::erase_if(options, [&](const std::string& option) { return different_arms(arms, {option}) == 1; });
@@ -99,7 +99,8 @@ std::string name_alone(const Options& arm) {
   return "run";
 }
 
-/// Whether an option of an optimizer or a codec has an effect in this configuration, as far as these two tell.
+/// Whether an option of an optimizer or a codec has an effect in this configuration, as far as the optimizer and the
+/// codec decide it.
 bool has_effect(const std::string& option, const Options& arm) {
   const std::string optimizer = value_in(arm, "optimizer");
   const auto is_in = [&](const std::string& group) { return option == group || option.starts_with(group + "."); };

@@ -19,14 +19,14 @@ inline constexpr const char* kLabel = "label";
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
 /// Says what the labels of configurations stand for: the options in which labels differ, without those that vary within
-/// a label or have no effect with its optimizer and codec: "small is adam, batch 8; large is lamb, batch 16". Empty if
-/// there are no labels, or if each label is the text of its options.
+/// a label or have no effect with the label's optimizer and codec: "small is adam, batch 8; large is lamb, batch 16".
+/// Empty if there are no labels, or if each label is the text of its options.
 std::string label_meanings(std::span<const std::map<std::string, std::string>> arms);
 
 /// Returns an arm's name as it stands in a sentence: "adam (lr 0.01, batch 8)" for "adam, lr 0.01, batch 8".
 std::string spoken_name(const std::string& name);
 
-/// Whether an arm's name holds the learning rate of its options, as in "adam, lr 0.01".
+/// Whether an arm's name contains the learning rate of its options, as in "adam, lr 0.01".
 bool names_rate(const std::string& name, const std::map<std::string, std::string>& arm);
 
 /// Orders values of an option: numbers by size and before words.

@@ -22,8 +22,8 @@ constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log
                                           "probe.every", "probe.curvature", "probe.moved",       "eval.every",
                                           "data.path",   "data.test"};
 
-/// Returns the *.h5 files directly in a folder whose format `is_wanted`, by name; the format is empty if it is
-/// unknown.
+/// Returns the *.h5 files directly in a folder whose format satisfies `is_wanted`, sorted by name; an unknown format is
+/// empty.
 template <class IsWanted>
 std::vector<std::string> files_in(const std::string& folder, const IsWanted& is_wanted) {
   std::vector<std::string> files;
@@ -53,7 +53,7 @@ std::string twin_line(const std::string& path, const std::string& kept) {
   return Error("another run has the same configuration and seed", path, kept + " is used instead").what();
 }
 
-/// Adds a run. Of two runs of one arm and seed the first is kept, or the one that finished.
+/// Adds a run. Of two runs of one arm and seed, the first is kept, unless only the second finished.
 void take(Run run, std::map<std::pair<OptionValues, std::uint32_t>, std::size_t>& places, LogSet& set) {
   const auto [place, is_new] = places.emplace(std::pair(arm_options(run), run.summary.seed), set.runs.size());
   if (is_new) {

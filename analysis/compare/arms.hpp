@@ -35,11 +35,11 @@ struct LogSet {
   std::vector<std::string> left_out;  ///< one line per file: damaged, empty, too short, or a duplicate
 };
 
-/// Returns the paths of the logs directly in a folder, by name. Throws ConfigError if the folder cannot be read.
+/// Returns the paths of the logs directly in a folder, sorted by name. Throws ConfigError if the folder cannot be read.
 std::vector<std::string> logs_in(const std::string& folder);
 
-/// Returns every file once, in order. A folder stands for the *.h5 files directly in it, by name, except this program's
-/// tables (a sweep's index). Throws ConfigError for a folder without a log.
+/// Returns every file once, in order. A folder stands for the *.h5 files directly in it, sorted by name, except this
+/// program's tables (a sweep's index). Throws ConfigError for a folder without a log.
 std::vector<std::string> log_paths(std::span<const std::string> paths);
 
 /// Reads a whole log, however short. Throws what the reader and exchanges_of throw.

@@ -72,7 +72,7 @@ bool is_at_best(std::span<const RateGrid> grids, const Pair& pair) {
 }
 
 /// Returns the number of comparisons that could give an interval: those with at least two seeds in common, diverged
-/// runs included. If there are none, all count.
+/// runs included. If there are none, all comparisons count.
 Index comparisons_in(std::span<const Arm> arms, const std::vector<Pair>& pairs) {
   const auto seeds_of = [](const Arm& arm) {
     std::set<std::uint32_t> seeds;

@@ -15,7 +15,7 @@ std::string percent(double share) {
   return number(100 * share, 3) + "%";
 }
 
-/// Returns by which share of its last value a run's evaluated loss fell over the last tenth of the steps; NaN if
+/// Returns the fall of a run's evaluated loss over the last tenth of the steps, as a share of the last loss; NaN if
 /// there are too few evaluations to tell.
 double late_fall(const Run& run) {
   constexpr std::size_t fewest = 5;
@@ -73,7 +73,7 @@ LateLosses late_losses(const Run& run) {
   return late;
 }
 
-/// Returns the warning if the difference is one of the last evaluations alone; otherwise empty.
+/// Returns the warning if the arms differ in the last evaluations alone; otherwise empty.
 std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
   std::vector<double> here, there;
   double rise = 0;

@@ -14,10 +14,10 @@ namespace onebit::analysis {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kEnumerated = 16;    // largest number of differences that is enumerated
-constexpr Index kDrawn = Index{1} << 16;   // sign assignments that are drawn beyond that
+constexpr std::size_t kEnumerated = 16;    // largest number of differences whose signs are enumerated
+constexpr Index kDrawn = Index{1} << 16;   // number of sign assignments drawn for more differences
 constexpr Index kSignsADraw = 4 * 32;      // signs per draw: bits of Philox's four words
-constexpr double kRoundingOfSums = 1e-12;  // relative: sums of the same numbers in different orders are equal
+constexpr double kRoundingOfSums = 1e-12;  // relative; sums of the same numbers in different orders count as equal
 
 std::vector<double> relative_differences(std::span<const double> a, std::span<const double> b) {
   std::vector<double> differences;

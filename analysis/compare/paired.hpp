@@ -1,6 +1,6 @@
 #pragma once
-// Means and paired differences over few seeds, with Student's t intervals, which have the right coverage for two values
-// and more. A percentile bootstrap over so few values is too narrow (at five values it covers 0.84 instead of 0.95) and
+// Means and paired differences over few seeds, with Student's t intervals, which have the right coverage even for two
+// values. A percentile bootstrap over so few values is too narrow (at five values it covers 0.84 instead of 0.95) and
 // is not offered.
 
 #include <span>
@@ -17,7 +17,7 @@ struct Interval {
   Index count = 0;
 };
 
-/// Returns an interval of the mean that covers with probability `level`, in (0, 1). NaN values make it NaN.
+/// Returns an interval that covers the true mean with probability `level`, in (0, 1). NaN values make it NaN.
 Interval mean_interval(std::span<const double> values, double level = 0.95);
 
 /// Returns the interval of the mean relative difference (b - a) / |a| of paired values. Equal values differ by 0, even
@@ -52,11 +52,11 @@ Difference paired_difference(std::span<const double> a, std::span<const double> 
 /// Upper bound on seeds_needed.
 inline constexpr Index most_seeds = 1'000'000;
 
-/// Returns the number of pairs needed to detect a difference when single pairs scatter with a given standard deviation:
-/// the smallest n >= 2 with (t(1 - (1 - level)/2) + t(power)) deviation / sqrt(n) <= difference, t being quantiles of
-/// Student's t with n - 1 degrees of freedom. A true difference of that size then yields an interval of `level` that
-/// excludes 0 in a share `power` of such experiments. Level and power are in (0, 1), difference is above 0. Returns 0
-/// if the deviation is NaN.
+/// Returns the number of pairs needed to detect a difference when individual pairs scatter with a given standard
+/// deviation: the smallest n >= 2 with (t(1 - (1 - level)/2) + t(power)) deviation / sqrt(n) <= difference, t being
+/// quantiles of Student's t with n - 1 degrees of freedom. A true difference of that size then yields an interval of
+/// `level` that excludes 0 in a share `power` of such experiments. Level and power are in (0, 1), difference is above
+/// 0. Returns 0 if the deviation is NaN.
 Index seeds_needed(double deviation, double difference, double level, double power);
 
 }  // namespace onebit::analysis

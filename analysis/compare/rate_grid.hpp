@@ -1,6 +1,6 @@
 #pragma once
-// Learning-rate grids: arms that differ in optimizer.lr alone. A comparison is only as fair as the search for each
-// rate.
+// Learning-rate grids: arms that differ in optimizer.lr alone. A comparison is fair only if the learning rate of each
+// arm was searched equally well.
 
 #include <optional>
 #include <span>
@@ -29,7 +29,7 @@ struct RateGrid {
 /// Groups arms into grids, in the order of their first arms; every arm is in exactly one grid.
 std::vector<RateGrid> rate_grids(std::span<const Arm> arms);
 
-/// Returns the warning on a grid that is_coarse.
+/// Returns the warning about a grid for which is_coarse() holds.
 std::string gap_text(const RateGrid& grid);
 
 /// Returns warnings about comparing two grids by their best rates: one has more rates than the other, a best rate is at

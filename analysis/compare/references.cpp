@@ -78,22 +78,21 @@ bool is_dense(const Arm& arm) {
   return arm.name == "dense" || arm.name.starts_with("dense, ");
 }
 
-/// Whether an arm gives nothing to compare with: a run of it diverged, or it ended above its starting loss.
+/// Whether an arm is no use as a reference: one of its runs diverged, or it ended above its starting loss.
 bool has_failed(const Arm& arm) {
   const auto diverged = [](const Run& run) { return outcome_of(run) == Outcome::diverged; };
   return std::ranges::any_of(arm.runs, diverged) || start_and_end(arm).rose();
 }
 
-/// Returns the number of arms whose optimizer descends from this arm's.
+/// Returns the number of arms whose optimizer has this arm's as its parent.
 Index children_of(const Arm& arm, std::span<const Arm> arms) {
   return std::ranges::count_if(
       arms, [&](const Arm& other) { return optim::parent_of(optimizer_of(other)) == optimizer_of(arm); });
 }
 
-/// Returns the arm that arms without a parent among the runs are compared with. Among those that have none themselves,
-/// arms that have not failed come first, then the one called "dense", then those whose optimizer has no parent
-/// at all, because it compresses nothing. Among these, the arm from which most others descend is taken, and the first
-/// of several.
+/// Returns the arm that arms without a parent among the runs are compared with. It has none itself. Preferably it has
+/// not failed; among such arms, it is the one called "dense", or else one whose optimizer has no parent at all, because
+/// it compresses nothing; among these, it is the parent of most other arms, or the first of several.
 std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {
   const auto rank = [&](std::size_t i) {
     const bool original = optim::parent_of(optimizer_of(arms[i])).empty();

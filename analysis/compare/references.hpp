@@ -13,7 +13,7 @@ namespace onebit::analysis {
 /// The arm that each arm is compared with, as indices in the list of arms.
 struct References {
   std::size_t baseline = 0;  ///< arm that arms without a parent among the runs are compared with
-  /// [arms]: the arm that it is compared with; none for the baseline itself.
+  /// [arms]: the arm with which each arm is compared; none for the baseline itself.
   std::vector<std::optional<std::size_t>> of;
   std::vector<std::string> notes;  ///< missing parents; a baseline that is not at its best rate
 };

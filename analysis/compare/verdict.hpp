@@ -20,8 +20,8 @@ struct Criterion {
   double level = 0.95;             ///< joint level of all intervals of the family
   Index comparisons = 1;           ///< number of verdicts in the family
 
-  /// Returns the level of one interval, by Bonferroni: 1 - (1 - level) / comparisons. The probability that any of the
-  /// intervals misses its true difference is then at most 1 - level.
+  /// Returns the level of one interval, by Bonferroni: 1 - (1 - level) / comparisons. The probability that at least one
+  /// interval misses its true difference is then at most 1 - level.
   double level_of_each() const { return 1 - (1 - level) / static_cast<double>(comparisons > 1 ? comparisons : 1); }
 };
 
@@ -77,7 +77,7 @@ struct Verdict {
   /// seeds to detect the margin. Otherwise 0.
   double visible = 0;
   Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
-  Index seeds_for_seen = 0;  ///< the same for a difference like the one that was seen; 0 if that is not above `visible`
+  Index seeds_for_seen = 0;  ///< the same for a difference like the observed one; 0 if that is not above `visible`
   /// If unresolved and the mean lies within the margin: pairs needed for an interval within the margin with
   /// verdict_power, if the true difference is 0. It is 0 if there are already that many pairs, and in all other cases.
   Index seeds_for_equivalence = 0;
@@ -109,7 +109,7 @@ std::string need_text(const Verdict& verdict);
 /// the interval excludes 0.
 std::string accuracy_text(const Verdict& verdict);
 
-/// Returns "about 34 seeds", rounded to tens from 100 on; "more than 1000 seeds" for numbers beyond any use.
+/// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers beyond any use.
 std::string seeds_needed_text(Index seeds);
 
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".

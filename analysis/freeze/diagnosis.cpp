@@ -17,12 +17,12 @@
 namespace onebit::analysis {
 namespace {
 
-constexpr double kRounding = 1e-4;   ///< share of an exchange's input; more is not rounding in single precision
+constexpr double kRounding = 1e-4;   ///< share of an exchange's input; more is not explained by rounding in float32
 constexpr double kExplained = 0.05;  ///< share of a residual that may remain if a cause explains it
 constexpr double kEarly = 0.1;       ///< share of the variance's memory 1/(1 - beta2); fewer updates give no average
 constexpr double kDrifted = 0.69;    ///< mean |ln| of the ratio of rates: a factor of 2 for the typical coordinate
-constexpr double kNoise = 0.01;      ///< rise of the evaluated loss that may be noise, as a share of it
-constexpr double kLossRise = 0.1;    ///< rise of the training loss, as a share of it
+constexpr double kNoise = 0.01;      ///< rise of the evaluated loss that may be noise, as a share of the loss
+constexpr double kLossRise = 0.1;    ///< rise of the training loss, as a share of the loss
 constexpr double kManyMasked = 0.5;  ///< share of the coordinates
 constexpr double kExploded = 100;    ///< multiple of the longest step before the freeze, in units of the learning rate
 
@@ -63,7 +63,7 @@ std::string at_step(Index step) {
   return "step " + std::to_string(step);
 }
 
-/// Returns the probe with the largest residual of the error balance; none if all balances close.
+/// Returns the probe with the largest relative residual of the error balance; none if rounding explains all residuals.
 std::optional<sim::ProbeRow> worst_balance(const Facts& facts) {
   std::optional<sim::ProbeRow> worst;
   for (const sim::ProbeRow& probe : facts.probes) {
@@ -85,7 +85,7 @@ double lack_of_servers(const sim::StepRow& row) {
   return row.server_codec_error;
 }
 
-/// Whether a side keeps no error although its vectors lose something, at all steps where both are known.
+/// Whether a side never keeps an error although its vectors lose something, over all steps where both are known.
 bool leaves_none(const Facts& facts, double sim::StepRow::*norm, Lack lack) {
   Index seen = 0;
   for (const sim::StepRow& row : facts.steps) {
@@ -144,7 +144,7 @@ double delta_after(const Facts& facts) {
   return deltas.empty() ? std::nan("") : median(deltas);
 }
 
-/// The longest steps before and after the freeze; `step` is the number of the one after it.
+/// The longest steps before and after the freeze; `step` is the number of the longest step after it.
 struct Explosion {
   double before = 0, after = 0;
   Index step = 0;
@@ -244,7 +244,7 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
-/// A run that ended well above its starting loss has not trained, whatever its other figures say.
+/// Looks for a run that ended well above its starting loss: it did not train, whatever its other figures say.
 void check_rise(const Facts& facts, Found& found) {
   const std::vector<sim::EvaluationRow> rows = facts.log.evaluations();
   if (facts.log.status() != sim::RunStatus::finished || rows.empty()) return;

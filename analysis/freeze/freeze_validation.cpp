@@ -62,7 +62,7 @@ class Scale {
   double unit_ = 1;
 };
 
-/// Names the seeds that rule out safety; empty: none.
+/// Names the seeds that rule out safety; empty if there are none.
 std::string beyond(const FreezeCost& cost, std::span<const std::uint32_t> seeds, double margin) {
   std::vector<std::uint32_t> diverged, over;
   for (std::size_t s = 0; s < seeds.size(); ++s) {
@@ -183,8 +183,8 @@ FreezeRow row_of(const Judge& judge, std::size_t candidate, const FreezeValidati
   return row;
 }
 
-/// Returns the earliest candidate that lies within the margin for every choosing seed, provided that all later
-/// candidates that those seeds reached do, too.
+/// Returns the earliest candidate whose cost lies within the margin for every choosing seed, provided that the same
+/// holds for all later candidates that any of these seeds reached.
 std::optional<std::size_t> chosen(const Judge& judge, const FreezeValidation& validation) {
   std::optional<std::size_t> row;
   for (std::size_t candidate = validation.rows.size(); candidate-- > 0;) {

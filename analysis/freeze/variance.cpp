@@ -42,7 +42,7 @@ class Weights {
   /// Returns the weight of the variance up to the freeze, and of its shadow afterwards. NaN if the log does not show
   /// how often the variance was updated.
   double at(Index step) const {
-    if (by_tensor_ && step == freeze_) return 1;  // from here on it is stored without bias
+    if (by_tensor_ && step == freeze_) return 1;  // the frozen variance is stored without bias
     if (updates_.empty() || !bias_.removed) return bias_.weight(step);
     const Index updates =
         step <= static_cast<Index>(updates_.size()) ? updates_[static_cast<std::size_t>(step - 1)] : -1;
@@ -212,7 +212,7 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
 }
 
 /// Returns the given lags or, if there are none, the run's own lag with a tenth and a third of it. A tenth of the run
-/// replaces an own lag that is unknown, or so long that two of them do not fit into the run.
+/// replaces the run's lag if that is unknown, or so long that two of them do not fit into the run.
 std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index last_step) {
   if (!lags.empty()) return lags;
   const Index rule = own > 0 && own <= last_step / 2 ? own : std::max<Index>(1, last_step / 10);

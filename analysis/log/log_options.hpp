@@ -10,7 +10,7 @@
 
 namespace onebit::analysis {
 
-/// Returns the value of an option; none if the program that wrote the log did not know it.
+/// Returns the value of an option; none if the program that wrote the log did not have it.
 std::optional<std::string> option_of(const sim::LogHeader& header, const std::string& option);
 
 /// Returns an option's value as a number; `fallback` if the log lacks the option. Throws ConfigError if the value
@@ -26,7 +26,8 @@ bool is_replay(const sim::LogHeader& header);
 /// Whether the log is that of a compact trace, which has no exchanges.
 bool is_compact(const sim::LogReader& log);
 
-/// Returns the cost of the run's codecs. If this program lacks one, all numbers are 0, and no step can be priced.
+/// Returns the cost of the run's codecs. If this program lacks one of them, all numbers are 0, and no step can be
+/// priced.
 netmodel::CodecPasses codec_passes(const sim::LogHeader& header);
 
 /// Whether each tensor freezes separately (optim/two_stage/tensor_freeze.hpp). The option freeze.scope has no effect

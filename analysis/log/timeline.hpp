@@ -43,12 +43,12 @@ struct RunSize {
 /// Whether the workload's number of parameters differs from a model's by at most a tenth.
 bool has_size_of(const netmodel::Workload& workload, Index parameters);
 
-/// Throws ConfigError if the workload's number of parameters differs from the model's by more than a tenth, so that
-/// its compute times do not fit the exchanges, or if it has embedding tables, whose exchanges no log has. A workload
+/// Throws ConfigError if the workload's number of parameters differs from the model's by more than a tenth, so that its
+/// compute times do not fit the exchanges, or if it has embedding tables, whose exchanges no log records. A workload
 /// without parameters fits every model. `where` names the log or the arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
 
-/// Returns the workload of the rules with the run's number of parameters; without a workload, the run's own computing
+/// Returns the workload of the rules with the run's number of parameters; without a workload, the run's own compute
 /// time, one third of it forward.
 netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules);
 
@@ -56,8 +56,8 @@ netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules);
 netmodel::ComputeTimes times_on(const netmodel::Cluster& cluster, const netmodel::Workload& workload, Index batch,
                                 Index accumulation, const PriceRules& rules);
 
-/// Prices single steps on one fabric. The arguments must outlive it. hybrid: what a step does with embedding tables;
-/// empty: the workload has none.
+/// Prices individual steps on one fabric. The arguments must outlive the pricer. hybrid: what a step does with
+/// embedding tables; empty: the workload has none.
 class StepPricer {
  public:
   StepPricer(const netmodel::ComputeTimes& compute, const netmodel::Fabric& fabric, const netmodel::CostModel& model,
@@ -107,7 +107,7 @@ class Timeline {
  private:
   struct Leg {
     Index first, last;
-    double before, each;  ///< seconds before its first step, and of each step
+    double before, each;  ///< seconds before its first step, and seconds of each step
   };
   std::vector<Leg> legs_;
   std::vector<StageTime> stages_;

@@ -1,5 +1,5 @@
 #pragma once
-// gnuplot as a filter: a script goes in, a picture comes out. It is never given a file name, because gnuplot would run
+// gnuplot as a filter: a script goes in, a picture comes out. gnuplot is never given a file name, because it would run
 // a name such as "|command" as a command.
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace onebit::analysis {
 
-/// The longest time that gnuplot may take for a picture. It is killed after that.
+/// The longest time that gnuplot may take for a picture. gnuplot is killed after that.
 constexpr std::chrono::milliseconds kGnuplotLimit{60'000};
 
 /// Whether gnuplot is installed and runs.

@@ -89,8 +89,7 @@ std::optional<Range> range_of(const Plot& plot) {
   return Range{least - margin, most + margin};
 }
 
-/// Writes the points, with bands cut at the visible range: gnuplot draws a polygon that leaves the frame at wrong
-/// places.
+/// Writes the points, with bands cut at the visible range, because gnuplot misplaces a polygon that leaves the frame.
 void write_data(const Plot& plot, std::ostringstream& script) {
   const Range range = range_of(plot).value_or(Range{});
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {

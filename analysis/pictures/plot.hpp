@@ -13,7 +13,7 @@ struct Curve {
   std::vector<double> x, y;                ///< coordinates; points that are not finite break the line
   double mark_x = 0;                       ///< x of a vertical mark (the freeze step); 0: none
   std::vector<double> half_widths = {};    ///< half-widths of a band around the points; empty: none
-  bool sets_range = true;                  ///< whether its points are within the visible range; others may be cut off
+  bool sets_range = true;                  ///< whether the visible range covers its points; if not, they may be cut off
   bool dots = false;                       ///< whether to draw dots, in the preceding curve's colour, instead of a line
   std::optional<std::size_t> colour = {};  ///< number of its colour; none: its number in the plot
   bool marks = false;  ///< whether to mark the points of the line; if colours repeat, the marks differ

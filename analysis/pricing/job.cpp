@@ -67,7 +67,7 @@ void plan_optimizer(const JobPlan& plan, Job& job) {
   }
 }
 
-/// Divides what an optimizer's steps send.
+/// Divides the bytes that an optimizer's steps send by a ratio.
 void shrink(std::vector<StageTraffic>& stages, double ratio) {
   for (StageTraffic& stage : stages) {
     for (StageTraffic::StepKind& kind : stage.kinds) {
@@ -85,7 +85,7 @@ bool has_whole_batch(const Job& job) {
   return model != sim::models().end() && model->whole_batch;
 }
 
-/// Returns the steps of dense Adam with what the log's run has exchanged at its boundary.
+/// Returns the steps of dense Adam, with what the log's run exchanged at its boundary.
 StageTraffic with_boundary(const Job& job) {
   StageTraffic dense{job.dense.name, {}, job.dense.compressed};
   const netmodel::StepTraffic gradients =

@@ -34,9 +34,8 @@ struct Job {
 struct JobPlan {
   PriceRules rules;      ///< pricing rules, which must contain a workload
   Index parameters = 0;  ///< number of parameters to use instead of the workload's; 0: keep the workload's
-  /// Share of the steps before the last stage; NaN: that of the freeze policy, or 0.15 if it has none. An optimizer
-  /// with a schedule of its own has this share in a run that is just long enough for it, unless the run's steps are
-  /// given.
+  /// Share of the steps before the last stage; NaN: that of the freeze policy, or 0.15 if it has none. For an optimizer
+  /// with a schedule of its own, this share determines the length of the run, unless the run's steps are given.
   double warmup_share = PriceRules::kNotGiven;
   Index workers = 0;   ///< number of workers; 0: as many as the cluster's GPUs
   sim::RunConfig run;  ///< run of which the optimizer, batch, accumulation and steps are used
@@ -50,8 +49,8 @@ bool is_dense_adam(const Job& job);
 bool has_boundary(const Job& job);
 
 /// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: without a codec and
-/// without HybridRules::model_ratio, unless the rules want dense Adam to have the same boundary. Throws what
-/// boundary_of throws.
+/// without HybridRules::model_ratio, unless the rules give dense Adam the same boundary. Throws what boundary_of
+/// throws.
 std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense);
 
 /// Plans the exchanges of a job. Throws ConfigError if

@@ -30,8 +30,8 @@ constexpr Index kRates = 36;
 /// Gains below this count as none: they are too small for the model to tell, and would give spurious break-evens.
 constexpr double kNoGain = 0.005;
 
-/// Bisects the logarithm of the rate between two rates, of which one has a gain. Returns where the gain changes its
-/// sign or, if it does not, where it falls below kNoGain.
+/// Bisects the logarithm of the rate between two rates, exactly one of which has a gain. Returns where the gain changes
+/// its sign or, if it does not, where it falls below kNoGain.
 template <class Gain>
 BytesPerSecond crossing(const Gain& gain, double low, double high) {
   const double at_low = gain(low), at_high = gain(high);
@@ -45,8 +45,8 @@ BytesPerSecond crossing(const Gain& gain, double low, double high) {
 }
 
 /// Finds the break-even rate next to the current one: above it if the last stage is faster now, else below it; if there
-/// is none on that side, on the other. `gain` is the last stage's speed-up minus 1; it may change its sign several
-/// times, because an exchange changes its algorithm.
+/// is none on that side, the nearest one on the other side. `gain` is the last stage's speed-up minus 1; it may change
+/// its sign several times, because the algorithms of exchanges change with the rate.
 template <class Gain>
 void find_break_even(const Gain& gain, double here, ClusterPrice& price) {
   const double factor = std::pow(kFastest / kSlowest, 1.0 / static_cast<double>(kRates));
@@ -109,8 +109,8 @@ void write_schedule(const Job& job, const Cluster& cluster, const netmodel::Cost
   files::write(path, schedule.view());
 }
 
-/// Returns the mean step of the stages before the last one. Stages of a planned run count by their steps; otherwise
-/// they count alike.
+/// Returns the mean step of the stages before the last one. Stages of a planned run are weighted by their steps; other
+/// stages have equal weights.
 static Seconds mean_before_last(const ClusterPrice& price, const Job& job) {
   Seconds sum;
   double weights = 0;
@@ -122,7 +122,8 @@ static Seconds mean_before_last(const ClusterPrice& price, const Job& job) {
   return 1 / weights * sum;
 }
 
-/// Returns the speed-up of the whole run. Stages count by their steps in the log; without a log, by the warm-up share.
+/// Returns the speed-up of the whole run. Stages are weighted by their steps in the log; without a log, by the warm-up
+/// share.
 static double end_to_end(const ClusterPrice& price, const Job& job) {
   if (price.timeline) {
     Index steps = 0;

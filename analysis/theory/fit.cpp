@@ -97,8 +97,8 @@ bool one_rate_a_setting(const std::vector<const Run*>& runs, Variable variable) 
   });
 }
 
-/// Groups runs that are fitted together: they differ in the variable and, if each of its settings has its own
-/// learning rate, in that.
+/// Groups runs that are fitted together: they differ in the variable and, if each setting of the variable has its own
+/// learning rate, in that rate.
 std::vector<Group> groups_of(std::span<const Run> runs, Variable variable) {
   std::vector<const Run*> all;
   for (const Run& run : runs) all.push_back(&run);

@@ -48,7 +48,7 @@ double delta_of(double relative_error) {
 }
 
 /// Returns the largest error norm of any worker at any step: the theorem's assumption bounds every one of them. NaN if
-/// the log has no norms of single workers.
+/// the log has no norms of individual workers.
 double largest_worker_error(const sim::LogReader& log) {
   double largest = nan;
   if (!log.header().per_worker) return largest;
