@@ -82,11 +82,16 @@ std::string short_name(const std::string& option, const std::vector<std::string>
   return clear ? last_part(option) : option;
 }
 
-std::string name_by(const std::vector<std::string>& options, const Options& arm) {
+/// Returns what an option is called in a label's meaning: "boundary codec", so as not to be taken for "codec".
+std::string full_name(const std::string& option, const std::vector<std::string>& options) {
+  return option.starts_with("boundary.") ? "boundary " + last_part(option) : short_name(option, options);
+}
+
+std::string name_by(const std::vector<std::string>& options, const Options& arm, decltype(short_name)& called) {
   std::vector<std::string> words;
   for (const std::string& option : options) {
     const std::string value = value_in(arm, option);
-    words.push_back(speaks_for_itself(option) ? value : short_name(option, options) + " " + value);
+    words.push_back(speaks_for_itself(option) ? value : called(option, options) + " " + value);
   }
   return join(words, ", ");
 }
@@ -129,7 +134,7 @@ std::vector<std::string> arm_names(std::span<const Options> arms) {
   const std::vector<std::string> options = telling_options(arms);
   std::vector<std::string> names;
   for (const Options& arm : arms) {
-    names.push_back(options.empty() ? name_alone(arm) : name_by(options, arm));
+    names.push_back(options.empty() ? name_alone(arm) : name_by(options, arm, short_name));
   }
   return names;
 }
@@ -160,7 +165,7 @@ std::string label_meanings(std::span<const Options> arms) {
   for (const std::pair<std::string, Options>& each : labels) {
     std::vector<std::string> effective = options;
     std::erase_if(effective, [&](const std::string& option) { return !has_effect(option, each.second); });
-    const std::string meaning = name_by(effective, each.second);
+    const std::string meaning = name_by(effective, each.second, full_name);
     if (!meaning.empty() && meaning != each.first) meanings.push_back(each.first + " is " + meaning);
   }
   return join(meanings, "; ");

@@ -141,7 +141,8 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
     if (references.of[i] || i == references.baseline) continue;
     references.of[i] = references.baseline;
     const std::string optimizer = optimizer_of(arms[i]), parent(optim::parent_of(optimizer));
-    if (parent.empty() || std::ranges::find(orphans, optimizer) != orphans.end()) continue;
+    const bool own = optimizer == optimizer_of(arms[references.baseline]);
+    if (own || parent.empty() || std::ranges::find(orphans, optimizer) != orphans.end()) continue;
     orphans.push_back(optimizer);
     if (std::ranges::find(parents, parent) == parents.end()) parents.push_back(parent);
   }

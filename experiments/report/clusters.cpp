@@ -105,7 +105,7 @@ std::string parts_line(const Report& report) {
   std::vector<std::string> words;
   for (const auto& [text, arms] : steps) words.push_back(join(arms, " and ").append(": ").append(text));
   return "Time of a step on " + report.comparison.clusters.front().name + ": " + join(words, "; ") +
-         (exchanges ? ". Fewer bytes shorten only the sending." : ".");
+         (exchanges ? ". Fewer bytes reduce only the sending time." : ".");
 }
 
 bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster) {

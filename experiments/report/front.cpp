@@ -68,6 +68,8 @@ std::string facts_of(const Report& report) {
   };
   std::size_t runs = 0;
   for (const analysis::Arm& arm : report.arms) runs += arm.runs.size();
+  const std::string optimizer = option_values(report, "optimizer");
+  if (optimizer.find(',') == std::string::npos) add("optimizer ", optimizer, "");
   add("model ", option_values(report, "model"), "");
   add("", values_of(report, [](const analysis::Run& run) { return std::to_string(run.summary.parameters); }),
       " parameters");
@@ -147,7 +149,8 @@ void add_grids_without_best(const Comparison& comparison, Table& table) {
         std::ranges::any_of(grid.arms, [&](std::size_t arm) { return comparison.arms[arm].diverged > 0; });
     std::vector<std::string> row(table.rows().front().size(), "-");
     row[0] = grid.name;
-    row[1] = grid.rates.size() > 1 ? "none of " + std::to_string(grid.rates.size()) : shortest(grid.rates.front());
+    const std::size_t tried = comparison.arms[grid.arms.front()].rates.tried.size();
+    row[1] = tried > 1 ? "none of " + std::to_string(tried) : shortest(grid.rates.front());
     row[2] = diverged ? "diverged" : "not finished";
     table.add(std::move(row));
   }

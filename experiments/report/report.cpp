@@ -39,6 +39,14 @@ void add_variances(const analysis::VarianceOptions& options, Report& report) {
       report.without_variance.push_back(arm.name + ": " + error.what());
     }
   }
+  for (const analysis::RateGrid& grid : report.comparison.grids) {
+    const bool shown =
+        std::ranges::any_of(grid.arms, [&](std::size_t arm) { return report.shows(report.comparison.arms[arm].name); });
+    if (!shown)
+      report.without_variance.push_back(grid.name +
+                                        ": it has no best learning rate; --arms with the name of one of "
+                                        "its arms shows that arm");
+  }
 }
 
 void add_theories(Report& report) {

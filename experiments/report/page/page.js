@@ -87,7 +87,7 @@
       if (!rows.has(x)) rows.set(x, new Array(lines.length).fill(null));
       const half = line.half ? line.half[i] : null;
       const low = half === null ? y : y - half, high = half === null ? y : y + half;
-      rows.get(x)[column] = state.seeds ? y : [state.logY && low <= 0 ? y : low, y, high];
+      rows.get(x)[column] = state.seeds ? y : [state.logY && low <= 0 ? y * 1e-6 : low, y, high];
     }));
     const empty = state.seeds ? null : [null, null, null];
     return [...rows.keys()].sort((a, b) => a - b).map((x) => [x, ...rows.get(x).map((cell) => cell || empty)]);
