@@ -86,7 +86,7 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
   const std::vector<Arm> children = {arm("onebit-adam", "0.1", 1, {{"workers", "1"}}),
                                      arm("onebit-adam", "0.2", 1, {{"workers", "4"}})};
   CHECK(of(children).of == Places{std::nullopt, 0});
-  CHECK(of(children).notes.size() == 1);
+  CHECK(of(children).notes.empty());  // the same optimizer, whose parent would not change the comparison
 }
 
 TEST_CASE("references: an arm that compresses nothing stands in for missing parents, whatever the order") {
