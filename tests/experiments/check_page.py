@@ -105,6 +105,8 @@ class Chart:
 
 def at(xs, values, x, place):
     """Reads a line at x, between two of its points; `place` is where the axis draws an x."""
+    if len(xs) == 1:
+        return values[0]
     after = next((i for i in range(1, len(xs)) if xs[i] >= x), len(xs) - 1)
     share = (place(x) - place(xs[after - 1])) / (place(xs[after]) - place(xs[after - 1]))
     return values[after - 1] + min(1, max(0, share)) * (values[after] - values[after - 1])
