@@ -35,7 +35,7 @@ std::string meanings_of_labels(std::span<const Arm> arms) {
 
 /// Returns the common target of the arms at the best rates, or of all arms if no rate is best. Arms that ended above
 /// their starting loss do not count, unless all did.
-double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& grids) {
+double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& grids, bool& skips_risen) {
   std::vector<const Arm*> counted;
   for (const RateGrid& grid : grids) {
     if (grid.best) counted.push_back(&arms[grid.arms[*grid.best]]);
@@ -44,7 +44,8 @@ double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& gr
     for (const Arm& arm : arms) counted.push_back(&arm);
   }
   const auto rose = [](const Arm* arm) { return start_and_end(*arm).rose(); };
-  if (!std::ranges::all_of(counted, rose)) std::erase_if(counted, rose);
+  skips_risen = std::ranges::any_of(counted, rose) && !std::ranges::all_of(counted, rose);
+  if (skips_risen) std::erase_if(counted, rose);
   return common_target(counted);
 }
 
@@ -54,7 +55,7 @@ Index fewest_evaluations(std::span<const Arm> arms) {
   for (const Arm& arm : arms) {
     for (const Run& run : arm.runs) {
       const Index count = std::ssize(run.evaluations);
-      if (outcome_of(run) == Outcome::finished && (fewest == 0 || count < fewest)) fewest = count;
+      if (outcome_of(run) == Outcome::finished && count > 0 && (fewest == 0 || count < fewest)) fewest = count;
     }
   }
   return fewest;
@@ -155,7 +156,9 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   comparison.notes.insert(comparison.notes.end(), references.notes.begin(), references.notes.end());
   comparison.evaluations = fewest_evaluations(arms);
   comparison.target_is_given = !std::isnan(request.target);
-  comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
+  comparison.target = comparison.target_is_given
+                          ? request.target
+                          : default_target(arms, comparison.grids, comparison.target_skips_risen);
   const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());
   const bool has_exchanges = std::ranges::all_of(arms, [](const Arm& arm) {
     return std::ranges::none_of(arm.runs, [](const Run& run) { return std::isnan(run.summary.bytes); });

@@ -28,9 +28,10 @@ struct Comparison {
   /// learning rate of their grid that did not end above their starting loss (common_target). Arms at other rates, which
   /// may learn nothing, need not have reached it.
   double target = std::numeric_limits<double>::quiet_NaN();
-  bool target_is_given = false;  ///< whether the target was requested
-  Index evaluations = 0;         ///< fewest evaluations of a finished run
-  std::vector<ArmFigures> arms;  ///< figures of the arms, in the given order
+  bool target_is_given = false;     ///< whether the target was requested
+  bool target_skips_risen = false;  ///< whether the default target leaves out an arm that ended above its start
+  Index evaluations = 0;            ///< fewest evaluations of a finished run
+  std::vector<ArmFigures> arms;     ///< figures of the arms, in the given order
   /// The compute times used; none if the rules give a workload or both passes.
   std::vector<ComputingGroup> computing;
   std::vector<RateGrid> grids;

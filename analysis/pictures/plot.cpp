@@ -98,8 +98,8 @@ void write_data(const Plot& plot, std::ostringstream& script) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
       if (std::isfinite(curve.y[i])) script << curve.x[i] << " " << curve.y[i];
       if (has_band(curve, i)) {
-        script << " " << std::max(range.low, curve.y[i] - curve.half_widths[i]) << " "
-               << std::min(range.high, curve.y[i] + curve.half_widths[i]);
+        script << " " << std::clamp(curve.y[i] - curve.half_widths[i], range.low, range.high) << " "
+               << std::clamp(curve.y[i] + curve.half_widths[i], range.low, range.high);
       }
       script << "\n";
     }

@@ -159,7 +159,7 @@ std::string few_evaluations_text(const analysis::Comparison& comparison) {
   constexpr Index enough = 5;
   const Index count = comparison.evaluations;
   if (count == 0 || count >= enough) return "";
-  return "Runs have only " + std::to_string(count) + (count == 1 ? " evaluation" : " evaluations") +
+  return "Runs have as few as " + std::to_string(count) + (count == 1 ? " evaluation" : " evaluations") +
          ", so curves and costs of reaching a loss are rough (--eval.every evaluates more often).";
 }
 
@@ -167,9 +167,8 @@ std::string target_text(const analysis::Comparison& comparison) {
   const std::string few = few_evaluations_text(comparison), more = few.empty() ? "" : " " + few;
   const std::string loss = "The loss of " + number(comparison.target, 5) + " is ";
   if (comparison.target_is_given) return loss + "that of --target." + more;
-  const bool rose = std::ranges::any_of(comparison.arms, &ArmFigures::above_start);
   return loss + "the lowest loss that all finished runs at the best learning rates reached" +
-         (rose ? "; arms that ended above their starting loss do not count." : ".") + more;
+         (comparison.target_skips_risen ? "; arms that ended above their starting loss do not count." : ".") + more;
 }
 
 Table targets_table(const analysis::Comparison& comparison) {

@@ -41,7 +41,7 @@ std::string with_half(double mean, double half, const std::string& unit = "") {
   const int place = static_cast<int>(std::floor(std::log10(half))) - 1;
   const double step = std::pow(10.0, place);
   const auto rounded = [&](double value) {
-    return (place > 0 ? fixed(std::round(value / step) * step, 0) : fixed(value, -place)) + unit;
+    return (place > 0 ? fixed(std::round(value / step) * step + 0.0, 0) : fixed(value, -place)) + unit;
   };
   return rounded(mean) + " ± " + rounded(half);
 }

@@ -110,12 +110,14 @@ bool has_losses(const Comparison& comparison) {
   return std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return std::isfinite(arm.final_loss.mean); });
 }
 
-std::string question_of(const Comparison& comparison) {
+std::string question_of(const Report& report) {
+  const Comparison& comparison = report.comparison;
   if (comparison.verdicts.empty()) {
     const std::string who = comparison.grids.size() == 1 ? analysis::spoken_name(comparison.grids[0].name) : "each arm";
     const std::string rate = several_rates(comparison) ? " at its best learning rate" : "";
-    return has_losses(comparison) ? "How far does " + who + " get" + rate + ", and what does it send?"
-                                  : "What does " + who + " send?";
+    return !analysis::is_replay(report.arms.front().runs.front().header)
+               ? "How far does " + who + " get" + rate + ", and what does it send?"
+               : "What does " + who + " send?";
   }
   std::vector<std::string> arms;
   std::set<std::string> baselines;
@@ -350,7 +352,7 @@ std::string title_of(const Report& report) {
 std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
-         html::paragraph(question_of(comparison), "question") + answers_html(report) +
+         html::paragraph(question_of(report), "question") + answers_html(report) +
          html::blocks(best_table(comparison)) + html::paragraph(legend_of(report), "facts") +
          html::list(cautions_of(report)) + findings_html(report) + times_html(report);
 }

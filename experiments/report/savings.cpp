@@ -259,16 +259,18 @@ bool all_reached(const ArmFigures& arm, double target) {
   return std::isfinite(reached_in_the_mean(arm, 0, target));
 }
 
-/// Considers the arms in an arm's grid all of whose runs finished and reached a loss. Returns the one that reached it
-/// soonest, in time on the first cluster or else in bytes; the arm itself if there is none.
+/// Considers the arms in an arm's grid that have no diverged run and whose finished runs all reached a loss. Returns
+/// the one that reached it soonest, in time on the first cluster or else in bytes; the arm itself if no other is
+/// sooner.
 const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double target) {
   const Comparison& comparison = report.comparison;
   const std::size_t axis = arm.seconds.empty() ? kBytes : kSeconds;
+  const double own = reached_in_the_mean(arm, axis, target);
   const ArmFigures* best = &arm;
-  double least = std::numeric_limits<double>::infinity();
+  double least = std::isnan(own) ? std::numeric_limits<double>::infinity() : own;
   for (const std::size_t i : comparison.grids[grid_of(comparison, arm.name)].arms) {
     const ArmFigures& each = comparison.arms[i];
-    const double cost = each.finished == each.runs ? reached_in_the_mean(each, axis, target) : kNone;
+    const double cost = each.diverged == 0 ? reached_in_the_mean(each, axis, target) : kNone;
     if (!(cost < least)) continue;
     least = cost;
     best = &each;
@@ -276,14 +278,26 @@ const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double t
   return *best;
 }
 
-/// Returns " at the learning rates that get there soonest (adam 0.1, signum 0.01)," if these are not the best ones;
-/// otherwise empty.
+/// Whether --best left out other rates of an arm, which may reach a loss sooner.
+bool lacks_rates(const Report& report, const ArmFigures& arm) {
+  const Comparison& comparison = report.comparison;
+  return comparison.grids[grid_of(comparison, arm.name)].arms.size() < arm.rates.tried.size();
+}
+
+bool lacks_rates(const Report& report, const Pair& pair) {
+  return lacks_rates(report, pair.here) || lacks_rates(report, pair.there);
+}
+
+/// Returns " at the learning rates that get there soonest (signum 0.01, adam 0.1),", or " at their best learning rates
+/// (...)," if --best left out the others; empty if the best rates get there soonest.
 std::string quickest_text(const Report& report, const Pair& best, const Pair& quick) {
-  if (&best.here == &quick.here && &best.there == &quick.there) return "";
+  const bool lacks = lacks_rates(report, best);
+  if (!lacks && &best.here == &quick.here && &best.there == &quick.there) return "";
   const auto rate_of = [&](const ArmFigures& arm) {
     return analysis::spoken_name(name_at_best(report.comparison, arm.name)) + " " + shortest(arm.rates.rate);
   };
-  return " at the learning rates that get there soonest (" + rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
+  return std::string(lacks ? " at their best learning rates" : " at the learning rates that get there soonest") + " (" +
+         rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
 }
 
 /// Returns "sends 3.6 times fewer bytes (3.4 to 3.9 over 4 seeds) and may be 2.9 times as fast on eth1", until a loss
@@ -324,7 +338,7 @@ std::string target_costs_text(const Report& report, const Pair& best) {
   const std::vector<const Arm*> arms = {&best.arm, &best.baseline};
   const bool given = report.comparison.target_is_given;
   const double target = given ? report.comparison.target : analysis::common_target(arms);
-  if (!std::isfinite(target)) return "";
+  if (!std::isfinite(target) || (!given && lacks_rates(report, best))) return "";
   const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
   if (given && !(all_reached(pair.here, target) && all_reached(pair.there, target)))
     return "A loss of " + number(target, 4) + " was reached by " + reached_text(pair.here, target) + " and " +

@@ -176,6 +176,24 @@ TEST_CASE("report: an arm that diverged has a row next to those with a best rate
                        Contains(">1e+30</td><td data-label=\"final loss\">diverged</td>"));
 }
 
+TEST_CASE("report: the cost of a loss is that at the quickest rates, unless --best leaves them out", "[once]") {
+  const Folder folder;  // the higher rate of adam is soon lower, but ends higher
+  const Arguments arms =
+      tiny_run("sweep", {"-o", "arms", "--seeds", "2", "--steps", "200", "--eval.every", "5", "--arm",
+                         "adam:optimizer=adam", "--arm", "sgd:optimizer=ef-sgd", "--axis", "optimizer.lr=0.01,0.1"});
+  REQUIRE(run_onebit(folder, arms).status == 0);
+  const auto page = [&](const std::string& target, const Arguments& more = {}) {
+    REQUIRE(report(folder, joined({"--overwrite", "--target", target}, more)).status == 0);
+    return read_file(folder / "report.html");
+  };
+  CHECK_THAT(page("0.5"),
+             Contains("A loss of 0.5 was reached by 0 of 2 runs of sgd (lr 0.01) and 2 of 2 runs of adam (lr 0.1)"));
+  CHECK_THAT(page("0.5", {"--best"}), Contains(" and 0 of 2 runs of adam (lr 0.01)"));
+  CHECK_THAT(page("1.2"), Contains("To reach a loss of 1.2 at the learning rates that get there soonest ("));
+  CHECK_THAT(page("1.2", {"--best"}),
+             Contains("To reach a loss of 1.2 at their best learning rates (sgd 0.01, adam 0.01), it "));
+}
+
 TEST_CASE("report: the page of one run says how far it got, and its controls work", "[once]") {
   const Folder folder;
   REQUIRE(run_onebit(folder, tiny_run("run", {"--steps", "40", "--optimizer", "adam", "-o", "a.h5"})).status == 0);
