@@ -129,6 +129,22 @@ TEST_CASE("plot: a single point and a constant curve can be drawn") {
   CHECK(draw(plot, folder / "p").size() == 2);
 }
 
+TEST_CASE("plot: bands are cut at the frame, and one that lies outside it leaves no trace") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  const auto picture = [&](double half, double outside) {
+    Plot plot = sample();
+    plot.curves = {{.label = "in", .x = {1, 2, 3}, .y = {0, 5, 10}, .half_widths = {half, half, half}},
+                   {.label = "out", .x = {1, 2, 3}, .y = {100, 110, 120}, .half_widths = {outside, outside, outside}}};
+    plot.curves[1].sets_range = false;
+    REQUIRE(draw(plot, folder / "p").size() == 2);
+    return read_file(folder / "p.svg");
+  };
+  CHECK(picture(1, 2) == picture(1, 50));  // the frame ends at 11
+  CHECK(picture(20, 2) == picture(30, 2));
+  CHECK(picture(1, 2) != picture(0.5, 2));
+}
+
 TEST_CASE("plot: without gnuplot, or with nothing to draw, there is no picture") {
   const Folder folder;
   Plot nothing = sample();

@@ -80,6 +80,13 @@ TEST_CASE("verdict: accuracies differ by points, over the same pairs") {
         "accuracy is 3.33 points lower (95% interval -4.77 to -1.9, not counted among the comparisons)");
   CHECK(accuracy.mean == Approx(-0.1 / 3));
   CHECK(accuracy.half_width == Approx(4.302653 * 0.0057735 / std::sqrt(3.0)).epsilon(1e-5));
+  for (std::size_t seed = 0; seed < 3; ++seed) {  // of models with an AUC, the AUC counts, in its own unit
+    a.runs[seed].summary.auc = before[seed];
+    b.runs[seed].summary.auc = after[seed];
+  }
+  CHECK(accuracy_text(of(a, b)) ==
+        "AUC is 0.0333 lower (95% interval -0.0477 to -0.019, not counted among the comparisons)");
+  for (Run& run : a.runs) run.summary.auc = std::numeric_limits<double>::quiet_NaN();
   a.runs[1].summary.accuracy = std::numeric_limits<double>::quiet_NaN();
   CHECK(std::isnan(of(a, b).accuracy.mean));
   CHECK(accuracy_text(of(a, b)).empty());
