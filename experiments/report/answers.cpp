@@ -97,13 +97,11 @@ std::string untrained_text(const Report& report, const Verdict& verdict) {
 std::string diverged_text(const Comparison& comparison, const Verdict& verdict, const std::string& arm,
                           const std::string& baseline) {
   const ArmFigures &here = figures_of(comparison, verdict.arm), &there = figures_of(comparison, verdict.baseline);
-  const auto seeds = [](const ArmFigures& each) {
-    return std::to_string(each.diverged) + " of " + html::counted(each.runs, "seed");
-  };
   const std::string cannot = " cannot be compared with ";
-  if (there.diverged == 0) return arm + ", which diverged with " + seeds(here) + "," + cannot + baseline;
-  if (here.diverged == 0) return arm + cannot + baseline + ", which diverged with " + seeds(there);
-  return arm + cannot + baseline + ": the former diverged with " + seeds(here) + ", the latter with " + seeds(there);
+  if (there.diverged == 0) return arm + ", which diverged with " + diverged_seeds(here) + "," + cannot + baseline;
+  if (here.diverged == 0) return arm + cannot + baseline + ", which diverged with " + diverged_seeds(there);
+  return arm + cannot + baseline + ": the former diverged with " + diverged_seeds(here) + ", the latter with " +
+         diverged_seeds(there);
 }
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".
@@ -182,8 +180,7 @@ std::string outcome_text(const Report& report, const std::string& name) {
   const std::string best = name_at_best(report.comparison, name);
   const std::string rate = best == name ? "" : " (lr " + shortest(arm.rates.rate) + ")";
   const std::string spoken = analysis::spoken_name(best) + rate;
-  if (arm.diverged > 0)
-    return spoken + " diverged with " + std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed") + ".";
+  if (arm.diverged > 0) return spoken + " diverged with " + diverged_seeds(arm) + ".";
   if (arm.finished == 0) return spoken + " has no run that finished.";
   const analysis::StartAndEnd losses =
       analysis::start_and_end(*std::ranges::find(report.arms, name, &analysis::Arm::name));
@@ -203,6 +200,10 @@ const ArmFigures& figures_of(const Comparison& comparison, const std::string& na
 std::string name_at_best(const Comparison& comparison, const std::string& arm) {
   const std::size_t index = grid_of(comparison, arm);
   return index == comparison.grids.size() ? arm : comparison.grids[index].name;
+}
+
+std::string diverged_seeds(const ArmFigures& arm) {
+  return std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed");
 }
 
 analysis::RateGrid whole_grid(const Comparison& comparison, const std::string& arm) {

@@ -11,6 +11,9 @@ const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, c
 /// Returns the name of the grid of an arm that is at its best rate; unlike the name of the arm, it omits the rate.
 std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
+/// Returns how many of an arm's seeds diverged: "2 of 3 seeds".
+std::string diverged_seeds(const analysis::ArmFigures& arm);
+
 /// Returns the grid of an arm at its best rate, with all rates that were tried, even those that --best left out; its
 /// `arms` contain only those that are left.
 analysis::RateGrid whole_grid(const analysis::Comparison& comparison, const std::string& arm);

@@ -228,15 +228,12 @@ std::vector<std::string> cautions_of(const Report& report) {
   const Comparison& comparison = report.comparison;
   std::vector<std::string> gaps;
   const std::string gaps_text = gaps_line(comparison, gaps);
-  std::vector<std::string> lines = {named_arms(comparison, "Diverged",
-                                               [](const ArmFigures& arm) {
-                                                 const std::string seeds = std::to_string(arm.diverged) + " of " +
-                                                                           html::counted(arm.runs, "seed");
-                                                 return arm.diverged == 0 ? "" : " (" + seeds + ")";
-                                               }),
-                                    named_arms(comparison, "Ended above the starting loss", [](const ArmFigures& arm) {
-                                      return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
-                                    })};
+  std::vector<std::string> lines = {
+      named_arms(comparison, "Diverged",
+                 [](const ArmFigures& arm) { return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")"; }),
+      named_arms(comparison, "Ended above the starting loss", [](const ArmFigures& arm) {
+        return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
+      })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
   lines.push_back(few_evaluations_text(comparison));
   for (const Verdict& verdict : comparison.verdicts) {

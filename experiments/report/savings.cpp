@@ -300,13 +300,16 @@ std::string quickest_text(const Report& report, const Pair& best, const Pair& qu
          rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
 }
 
+/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis.
+double ratio_until(const Pair& pair, std::size_t axis, double target) {
+  return reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
+}
+
 /// Returns "sends 3.6 times fewer bytes (3.4 to 3.9 over 4 seeds) and may be 2.9 times as fast on eth1", until a loss
 /// is reached; empty if the costs are about the same.
 std::string costs_until(const Pair& pair, double target) {
-  const auto ratio = [&](std::size_t axis) {
-    return reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
-  };
-  const double bytes = ratio(kBytes), time = pair.here.seconds.empty() ? kNone : ratio(kSeconds);
+  const double bytes = ratio_until(pair, kBytes, target);
+  const double time = pair.here.seconds.empty() ? kNone : ratio_until(pair, kSeconds, target);
   std::string costs = bytes_saved_text(1, bytes);
   if (is_visible(bytes)) costs += seeds_range_text(pair, kBytes, target, bytes > 1);
   if (!is_visible(time)) return costs;
@@ -323,7 +326,7 @@ std::string costs_until(const Pair& pair, double target) {
 bool is_like_the_run(const Pair& pair, double target) {
   constexpr double alike = 1.1;
   const auto is_like = [&](std::size_t axis, double of_run) {
-    const double until = reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
+    const double until = ratio_until(pair, axis, target);
     return !(std::max(until / of_run, of_run / until) > alike);
   };
   return is_like(kBytes, pair.there.bytes.mean / pair.here.bytes.mean) &&
