@@ -47,6 +47,10 @@ bool has_band(const Curve& curve) {
   return false;
 }
 
+bool is_crossed(const Curve& curve) {
+  return curve.crossed && has_points(curve);
+}
+
 /// Returns a gnuplot string literal of the printable() text, in which only letters, digits, spaces and non-ASCII
 /// characters stand for themselves. Quotes, backquotes (a command in them would run) and all other signs are written as
 /// octal codes.
@@ -89,6 +93,14 @@ std::optional<Range> range_of(const Plot& plot) {
   return Range{least - margin, most + margin};
 }
 
+/// Writes the last point of a curve for its cross, moved into the visible range.
+void write_end(const Curve& curve, std::size_t number, const Range& range, std::ostringstream& script) {
+  std::size_t last = curve.y.size() - 1;
+  while (!std::isfinite(curve.y[last])) --last;
+  script << "$end" << number << " << EOD\n"
+         << curve.x[last] << " " << std::clamp(curve.y[last], range.low, range.high) << "\nEOD\n";
+}
+
 /// Writes the points, with bands cut at the visible range, because gnuplot misplaces a polygon that leaves the frame.
 void write_data(const Plot& plot, std::ostringstream& script) {
   const Range range = range_of(plot).value_or(Range{});
@@ -104,6 +116,7 @@ void write_data(const Plot& plot, std::ostringstream& script) {
       script << "\n";
     }
     script << "EOD\n";
+    if (is_crossed(curve)) write_end(curve, c, range, script);
   }
 }
 
@@ -179,6 +192,8 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
              << " lw 2 dt " << (cycle + 1) << " lc rgb '" << colour_of(plot, c) << "' title "
              << quoted(plot.curves[c].label);
     }
+    if (is_crossed(plot.curves[c]))
+      script << ", $end" << c << " with points pt 2 ps 1.2 lw 2 lc rgb '" << colour_of(plot, c) << "' notitle";
     separator = ", ";
   }
   script << "\n";

@@ -8,6 +8,7 @@
 #include "experiments/output/interval_output.hpp"
 #include "experiments/output/run_output.hpp"
 #include "experiments/report/chart.hpp"
+#include "experiments/report/clusters.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/savings.hpp"
 
@@ -185,10 +186,22 @@ std::string outcome_text(const Report& report, const std::string& name) {
   const analysis::StartAndEnd losses =
       analysis::start_and_end(*std::ranges::find(report.arms, name, &analysis::Arm::name));
   if (losses.rose()) return analysis::untrained_text(best + rate, losses) + ".";
-  const std::string sent = sent_text(arm.bytes.mean, arm.ratio_fp32.times.mean) + ".";
+  const double fp16 = arm.ratio_fp16.times.mean;
+  const std::string than = !std::isfinite(fp16) ? ""
+                           : fp16 >= 1          ? " (" + ratio_text(fp16) + " less than fp16)"
+                                                : " (" + ratio_text(1 / fp16) + " more than fp16)";
+  const std::string sent = sent_text(arm.bytes.mean, arm.ratio_fp32.times.mean) + than + ".";
   if (!std::isfinite(arm.final_loss.mean)) return spoken + ": " + sent;
   const std::string start = std::isfinite(losses.start) ? ", which was " + number(losses.start) + " at the start" : "";
   return spoken + " ends at a loss of " + interval_text(arm.final_loss) + start + "; " + sent;
+}
+
+/// Says how long an arm that has no verdict takes, and which command compares that with dense gradients; empty if no
+/// run of the arm finished, or without clusters.
+std::string own_times_text(const ArmFigures& arm) {
+  const std::string times = arm.finished > 0 ? run_times_text(arm) : "";
+  if (times.empty()) return "";
+  return times + (arm.ratio_fp32.times.mean == 1 ? "." : "; 'onebit price LOG' compares it with dense gradients.");
 }
 
 }  // namespace
@@ -219,7 +232,10 @@ std::string answers_html(const Report& report) {
   const Comparison& comparison = report.comparison;
   std::string html;
   if (comparison.verdicts.empty()) {
-    for (const std::string& name : best_arms(comparison)) html += html::paragraph(outcome_text(report, name), "answer");
+    for (const std::string& name : best_arms(comparison)) {
+      html += html::paragraph(outcome_text(report, name), "answer") +
+              html::paragraph(own_times_text(figures_of(comparison, name)), "costs");
+    }
   }
   for (const Verdict& verdict : comparison.verdicts) {
     html += html::paragraph(judgement_text(report, verdict) + ".", "answer" + mood_of(comparison, verdict)) +

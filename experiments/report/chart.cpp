@@ -44,6 +44,7 @@ Json run_json(const analysis::RunCurve& run) {
   std::vector<Json> axes;
   for (const std::vector<double>& x : run.x) axes.push_back(numbers(points, [&](std::size_t i) { return x[i]; }));
   return Json::object({{"seed", static_cast<long>(run.seed)},
+                       {"diverged", Json::boolean(run.outcome == analysis::Outcome::diverged)},
                        {"loss", numbers(points, [&](std::size_t i) { return run.losses[i]; })},
                        {"x", Json::array(axes)}});
 }
@@ -81,6 +82,7 @@ Json arm_json(const ArmFigures& arm, const Look& look) {
                        {"dash", static_cast<long>(look.dash)},
                        {"calm", Json::boolean(sets_range(arm))},
                        {"diverged", arm.diverged},
+                       {"ends_diverged", Json::boolean(ends_diverged(arm))},
                        {"mean", numbers(points, [&](std::size_t i) { return shown[i].loss.mean; })},
                        {"half", numbers(points, [&](std::size_t i) { return shown[i].loss.half_width; })},
                        {"x", Json::array(axes)},
@@ -122,7 +124,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
-<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> Bands: 95% interval of the mean over seeds (Student's t). Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. Values between two evaluations are read off the line.</p>
+<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> Bands: 95% interval of the mean over seeds (Student's t). Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A cross ends a line whose runs diverged, at the last evaluation. Values between two evaluations are read off the line.</p>
 </section>
 )";
 
@@ -146,6 +148,10 @@ std::size_t grid_of(const analysis::Comparison& comparison, const std::string& a
 
 bool sets_range(const ArmFigures& arm) {
   return arm.finished > 0 && arm.diverged == 0 && !arm.above_start;
+}
+
+bool ends_diverged(const ArmFigures& arm) {
+  return arm.finished == 0 && arm.diverged > 0;
 }
 
 std::string axis_label(const LossCurve& curve) {

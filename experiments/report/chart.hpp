@@ -20,6 +20,9 @@ std::size_t grid_of(const analysis::Comparison& comparison, const std::string& a
 /// not end above its starting loss.
 bool sets_range(const analysis::ArmFigures& arm);
 
+/// Whether the curve of an arm ends because its runs diverged: at least one diverged and none finished.
+bool ends_diverged(const analysis::ArmFigures& arm);
+
 /// Returns the label of a curve's x axis, without a unit.
 std::string axis_label(const analysis::LossCurve& curve);
 

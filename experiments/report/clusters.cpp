@@ -108,6 +108,19 @@ std::string parts_line(const Report& report) {
          (exchanges ? ". Fewer bytes reduce only the sending time." : ".");
 }
 
+std::string run_times_text(const analysis::ArmFigures& arm) {
+  if (arm.seconds.empty() || !(step_of(arm, 0).step.value > 0)) return "";
+  const auto text_on = [&](const analysis::ClusterSeconds& time) {
+    const netmodel::StepEstimate& step = step_of(arm, static_cast<std::size_t>(&time - arm.seconds.data()));
+    return seconds_text(time.seconds.mean) + " on " + time.cluster + " (communication " +
+           percent_text(std::round(100 * (step.communication / step.step)) / 100) + ")";
+  };
+  const auto [least, most] =
+      std::ranges::minmax_element(arm.seconds, {}, [](const auto& time) { return time.seconds.mean; });
+  const std::string text = "The run takes an estimated " + text_on(*most);
+  return least == most ? text : text + " and " + text_on(*least);
+}
+
 bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster) {
   const Part most = most_grown(arm, baseline, cluster);
   return most.name == "latency" && most.seconds > 0 && arm.step_messages.mean > baseline.step_messages.mean;

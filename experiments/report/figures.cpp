@@ -16,6 +16,7 @@ namespace {
 analysis::Curve curve_of(const analysis::ArmFigures& arm, const analysis::LossCurve& curve) {
   const std::string diverged = arm.diverged > 0 ? " (" + std::to_string(arm.diverged) + " diverged)" : "";
   analysis::Curve result{.label = arm.name + diverged, .x = {}, .y = {}, .sets_range = sets_range(arm)};
+  result.crossed = ends_diverged(arm);
   for (const analysis::LossCurve::Point& point : curve.points) {
     result.x.push_back(point.x);
     result.y.push_back(point.loss.mean);
@@ -96,6 +97,8 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
       figure.plot.curves.back().colour = grid_of(comparison, arm.name);
     }
     const bool any = std::ranges::any_of(figure.plot.curves, [](const auto& curve) { return !curve.x.empty(); });
+    if (std::ranges::any_of(figure.plot.curves, &analysis::Curve::crossed))
+      figure.caption += " A cross ends the curve of an arm whose runs diverged.";
     if (any) figures.push_back(std::move(figure));
   }
   return figures;

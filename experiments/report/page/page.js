@@ -53,16 +53,17 @@
     const half = arm.calm ? arm.half : null;  // the band of an arm that rose would hide the others
     const rest = arm.diverged > 0 && arm.diverged < arm.runs.length;
     const name = rest ? `${arm.name}, mean of ${arm.runs.length - arm.diverged} that did not diverge` : arm.name;
-    if (!state.seeds) return [lineOf(arm, name, arm.x, arm.mean, half)];
-    return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x, run.loss, null));
+    if (!state.seeds) return [lineOf(arm, name, arm.x, arm.mean, half, arm.ends_diverged)];
+    return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x, run.loss, null, run.diverged));
   };
   // Leaves out evaluations without a finite loss and, if only the end is wanted, those in the first half of the steps.
-  const lineOf = (arm, name, onAxes, y, half) => {
+  // crossed: whether a cross marks its end.
+  const lineOf = (arm, name, onAxes, y, half, crossed) => {
     const x = onAxes[state.axis], steps = onAxes[data.axes.findIndex((each) => each.kind === "steps")];
     const first = state.end ? steps[steps.length - 1] / 2 : -Infinity;
     const shown = y.map((_, i) => i).filter((i) => y[i] !== null && x[i] !== null && steps[i] >= first);
     const of = (values) => values && shown.map((i) => values[i]);
-    return {arm, name, x: of(x), y: of(y), half: of(half)};
+    return {arm, name, x: of(x), y: of(y), half: of(half), crossed};
   };
   const usable = (x, y) => (!state.logX || x > 0) && (!state.logY || y > 0);
 
@@ -158,6 +159,20 @@
     lines.sort((a, b) => distance(a) - distance(b));
     return {row, seriesName: lines.length ? lines[0].line.name : null};
   };
+  // Draws a cross at the end of each line that ends because its runs diverged, at the frame if the end is above it.
+  const drawCrosses = (context, area, chart) => drawn.filter(({line, x}) => line.crossed && x.length).forEach((each) => {
+    const last = each.x.length - 1, x = chart.toDomXCoord(each.x[last]);
+    const y = Math.max(area.y + 5, chart.toDomYCoord(each.y[last]));
+    if (x < area.x || x > area.x + area.w || y > area.y + area.h) return;
+    context.strokeStyle = colour(each.line.arm);
+    context.lineWidth = 2;
+    context.beginPath();
+    [[-5, 5], [5, -5]].forEach(([from, to]) => {
+      context.moveTo(x - 5, y + from);
+      context.lineTo(x + 5, y + to);
+    });
+    context.stroke();
+  });
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
     if (point.x === undefined) return "move over the chart, or touch it, to read values";
@@ -228,7 +243,7 @@
         if (zoomed && String(graph.yAxisRange()) === fitted) fit(lines, [low, high]);
       },
       xlabel: escaped(data.axes[state.axis].label), ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
-      highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4,
+      underlayCallback: drawCrosses, highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4,
       axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText,
                  axisLabelWidth: narrow ? 50 : 72, pixelsPerLabel: narrow ? 60 : 90, ...(state.logX && {ticker: logTicks})},
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56, ...(state.logY && {ticker: logTicks})}},
