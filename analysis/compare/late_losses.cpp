@@ -86,8 +86,7 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdi
     }
   }
   const Difference difference = paired_difference(there, here, verdict.criterion.level_of_each());
-  if (!(rise > verdict.criterion.margin) || !(std::abs(difference.relative.mean) <= difference.relative.half_width))
-    return "";
+  if (!(rise > verdict.criterion.margin) || !difference.contains_zero()) return "";
   return "averaged over the evaluations in the last fifth of the steps, the losses of " + arm.name + " and " +
          baseline.name + " cannot be told apart (" + range_text(difference) +
          "): the verdict hinges on the last evaluation, and losses rise there by up to " + percent(rise) +
@@ -97,7 +96,7 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdi
 }  // namespace
 
 void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict) {
-  const double shift = verdict.difference.relative.mean;
+  const double shift = verdict.difference.mean;
   if (shift != 0) {
     const Arm &behind = shift > 0 ? arm : baseline, &ahead = shift > 0 ? baseline : arm;
     const std::string falling = falling_text(behind, ahead, verdict.criterion.margin);

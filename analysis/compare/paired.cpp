@@ -19,11 +19,11 @@ constexpr Index kDrawn = Index{1} << 16;   // number of sign assignments drawn f
 constexpr Index kSignsADraw = 4 * 32;      // signs per draw: bits of Philox's four words
 constexpr double kRoundingOfSums = 1e-12;  // relative; sums of the same numbers in different orders count as equal
 
-std::vector<double> relative_differences(std::span<const double> a, std::span<const double> b) {
+std::vector<double> differences_of(std::span<const double> a, std::span<const double> b, bool is_ratio) {
   std::vector<double> differences;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool equal = a[i] == b[i] && std::isfinite(a[i]);
-    differences.push_back(equal ? 0 : (b[i] - a[i]) / std::abs(a[i]));
+    differences.push_back(equal ? 0 : is_ratio ? std::log(b[i] / a[i]) : (b[i] - a[i]) / std::abs(a[i]));
   }
   return differences;
 }
@@ -76,10 +76,6 @@ Interval mean_interval(std::span<const double> values, double level) {
   return interval;
 }
 
-Interval paired_relative_difference(std::span<const double> a, std::span<const double> b) {
-  return mean_interval(relative_differences(a, b));
-}
-
 double sign_flip_p(std::span<const double> differences) {
   if (differences.empty()) return nan;
   double sizes = 0;
@@ -104,15 +100,20 @@ double least_p(Index pairs) {
 }
 
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level) {
-  const std::vector<double> differences = relative_differences(a, b);
-  const Interval relative = mean_interval(differences, level);
+  const auto is_positive = [](double value) { return value > 0; };
+  const bool is_ratio = std::ranges::all_of(a, is_positive) && std::ranges::all_of(b, is_positive);
+  const std::vector<double> differences = differences_of(a, b, is_ratio);
+  const Interval interval = mean_interval(differences, level);
   const auto agreeing = std::ranges::count_if(
-      differences, [&](double difference) { return relative.mean < 0 ? difference < 0 : difference > 0; });
-  return {relative,
+      differences, [&](double difference) { return interval.mean < 0 ? difference < 0 : difference > 0; });
+  const auto relative = [&](double value) { return is_ratio ? std::expm1(value) : value; };
+  return {relative(interval.mean),
+          relative(interval.mean - interval.half_width),
+          relative(interval.mean + interval.half_width),
           sign_flip_p(differences),
           static_cast<Index>(differences.size()),
           deviation_of(differences),
-          std::ranges::all_of(a, [](double value) { return value > 0; }),
+          is_ratio,
           agreeing};
 }
 

@@ -3,6 +3,7 @@
 // values. A percentile bootstrap over so few values is too narrow (at five values it covers 0.84 instead of 0.95) and
 // is not offered.
 
+#include <cmath>
 #include <span>
 
 #include "device/base/types.hpp"
@@ -20,10 +21,6 @@ struct Interval {
 /// Returns an interval that covers the true mean with probability `level`, in (0, 1). NaN values make it NaN.
 Interval mean_interval(std::span<const double> values, double level = 0.95);
 
-/// Returns the interval of the mean relative difference (b - a) / |a| of paired values. Equal values differ by 0, even
-/// if a is 0. The spans have equal length.
-Interval paired_relative_difference(std::span<const double> a, std::span<const double> b);
-
 /// Returns the two-sided p of the paired sign-flip permutation test: the share of all sign assignments to the
 /// differences whose mean is at least as far from 0 as the observed mean. It is exact, by enumeration, for up to 16
 /// differences; for more it uses the observed assignment and 65,536 that are drawn by Philox with a fixed key. It
@@ -35,18 +32,28 @@ double sign_flip_p(std::span<const double> differences);
 /// 16, and 1/65,537 for more.
 double least_p(Index pairs);
 
-/// A difference as estimated from paired values. The t interval decides whether there is one; p is further evidence.
+/// How far paired values b differ from a, relative to a. If all values are above 0, this is the geometric mean of the
+/// ratios b / a, minus 1, because the logarithms of ratios are averaged: twice as high with one seed and half as high
+/// with another is then no difference, and the interval never begins below -1. Otherwise it is the mean of
+/// (b - a) / |a|. The t interval decides whether there is a difference; p is further evidence.
 struct Difference {
-  Interval relative = {};  ///< (b - a) / |a|, mean over the pairs; negative: b is lower
-  double p = 0;            ///< sign_flip_p of the relative differences
+  double mean = 0;           ///< negative: b is lower
+  double low = 0, high = 0;  ///< ends of the interval; NaN for fewer than two pairs
+  double p = 0;              ///< sign_flip_p of the logarithms of the ratios, or of the relative differences
   Index pairs = 0;
-  double deviation = 0;  ///< standard deviation of the relative differences; NaN for fewer than two
-  bool is_ratio = true;  ///< whether every a is above 0, so that b is 1 + relative times as high
+  double deviation = 0;  ///< standard deviation of the logarithms, or of the differences; NaN for fewer than two
+  bool is_ratio = true;  ///< whether all values are above 0, so that b is 1 + mean times as high
   Index agreeing = 0;    ///< pairs whose difference has the sign of the mean
+
+  /// Whether the interval contains 0; false without an interval.
+  bool contains_zero() const { return low <= 0 && high >= 0; }
+
+  /// Returns a relative difference on the scale of `deviation`: log(1 + share) for ratios.
+  double on_scale(double share) const { return is_ratio ? std::log1p(share) : share; }
 };
 
 /// Returns the difference of paired values; the spans have equal length. A value that is not finite, or an a of 0 with
-/// a different b, makes half_width, p and deviation NaN, and the mean NaN or infinite. The interval has level `level`.
+/// a different b, makes low, high, p and deviation NaN, and the mean NaN or infinite. The interval has level `level`.
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level = 0.95);
 
 /// Upper bound on seeds_needed.

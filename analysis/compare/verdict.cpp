@@ -76,9 +76,9 @@ void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
 }
 
 std::string evidence(const Verdict& verdict) {
-  const Interval& shift = verdict.difference.relative;
-  const std::string pairs = std::to_string(verdict.difference.pairs) + " paired seeds";
-  if (shift.mean == 0 && shift.half_width == 0) return "the same final loss with each of " + pairs;
+  const Difference& difference = verdict.difference;
+  const std::string pairs = std::to_string(difference.pairs) + " paired seeds";
+  if (difference.low == 0 && difference.high == 0) return "the same final loss with each of " + pairs;
   std::string text = shift_text(verdict.difference) + " (" + level_text(verdict.criterion.level_of_each());
   text.append(" interval ").append(range_text(verdict.difference)).append(", Student's t over ").append(pairs);
   return text.append("; sign-flip test: ").append(p_text(verdict.difference)).append(")");
@@ -212,19 +212,20 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   if (start_and_end(baseline).rose() != start_and_end(arm).rose())
     verdict.judgement = Judgement::not_comparable_untrained;
   if (verdict.judgement != Judgement::not_resolved) return;
-  const auto needed = [&](double difference, double power = verdict_power) {
-    return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), power);
+  const Difference& difference = verdict.difference;
+  const auto needed = [&](double share, double power = verdict_power) {
+    return seeds_needed(difference.deviation, std::abs(difference.on_scale(share)), criterion.level_of_each(), power);
   };
   // There are too few seeds to resolve half of the margin: otherwise the interval would exclude 0 or lie within the
   // margin.
   verdict.visible = criterion.margin;
-  if (needed(verdict.visible) <= verdict.difference.pairs) verdict.visible /= 2;
+  if (needed(verdict.visible) <= difference.pairs) verdict.visible /= 2;
   verdict.seeds_needed = needed(verdict.visible);
-  const double seen = std::abs(verdict.difference.relative.mean);
-  if (seen > verdict.visible) verdict.seeds_for_seen = needed(seen);
+  const double seen = std::abs(difference.mean);
+  if (seen > verdict.visible) verdict.seeds_for_seen = needed(difference.mean);
   const double each_side = (1 + verdict_power) / 2;
   const Index equivalence = needed(criterion.margin, each_side);
-  if (seen < criterion.margin && equivalence > verdict.difference.pairs) verdict.seeds_for_equivalence = equivalence;
+  if (seen < criterion.margin && equivalence > difference.pairs) verdict.seeds_for_equivalence = equivalence;
 }
 
 }  // namespace
@@ -265,18 +266,16 @@ std::string seeds_needed_text(Index seeds) {
 }
 
 std::string shift_text(const Difference& difference) {
-  const double shift = difference.relative.mean;
+  const double shift = difference.mean;
   if (shift == 0) return "the same final loss";
   if (shift > kTenfold && difference.is_ratio) return "final loss " + times(shift) + " times as high";
   return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
 }
 
 std::string range_text(const Difference& difference) {
-  const double low = difference.relative.mean - difference.relative.half_width;
-  const double high = difference.relative.mean + difference.relative.half_width;
-  if (!difference.is_ratio) return percent(low) + " to " + percent(high);
-  if (high <= kTenfold) return (low < -1 ? "up to " : percent(low) + " to ") + percent(high);
-  return (low < -1 ? "up to " : times(low) + " to ") + times(high) + " times as high";
+  if (difference.is_ratio && difference.high > kTenfold)
+    return times(difference.low) + " to " + times(difference.high) + " times as high";
+  return percent(difference.low) + " to " + percent(difference.high);
 }
 
 std::string p_text(const Difference& difference) {
@@ -299,14 +298,13 @@ std::string_view name(Judgement judgement) {
 
 Judgement judge(const Difference& difference, double margin) {
   if (difference.pairs < 2) return Judgement::too_few_seeds;
-  const Interval& shift = difference.relative;
-  if (!std::isfinite(shift.mean)) return Judgement::undefined;
-  if (std::abs(shift.mean) > shift.half_width) return shift.mean < 0 ? Judgement::better : Judgement::worse;
+  if (!std::isfinite(difference.mean)) return Judgement::undefined;
+  if (!difference.contains_zero()) return difference.mean < 0 ? Judgement::better : Judgement::worse;
   return within_margin(difference, margin) ? Judgement::equivalent : Judgement::not_resolved;
 }
 
 bool within_margin(const Difference& difference, double margin) {
-  return std::abs(difference.relative.mean) + difference.relative.half_width <= margin;
+  return difference.low >= -margin && difference.high <= margin;
 }
 
 Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, const Rates& arm_rates,

@@ -115,8 +115,7 @@ std::string seeds_needed_text(Index seeds);
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
 std::string shift_text(const Difference& difference);
 
-/// Returns the interval of a difference: "-3.56% to 5.3%", "12.1 to 1641 times as high". If it begins below -100%,
-/// which no loss above 0 can reach: "up to 5.3%", "up to 1641 times as high".
+/// Returns the interval of a difference: "-3.56% to 5.3%", "0.4 to 1641 times as high".
 std::string range_text(const Difference& difference);
 
 /// Returns the p of the sign-flip test: "p = 0.25, the least possible" if so few seeds cannot give a smaller one.

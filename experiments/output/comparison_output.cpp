@@ -48,6 +48,14 @@ Json arm_json(const ArmFigures& arm) {
                                                    {"seconds", seconds_json(cost.seconds)}})}});
 }
 
+Json difference_json(const analysis::Difference& difference) {
+  return Json::object({{"mean", difference.mean},
+                       {"low", difference.low},
+                       {"high", difference.high},
+                       {"count", difference.pairs},
+                       {"is_ratio", Json::boolean(difference.is_ratio)}});
+}
+
 /// Returns a number of seeds; null for 0, which stands for none.
 Json needed_json(Index seeds) {
   return seeds > 0 ? Json(seeds) : Json(std::nan(""));
@@ -59,7 +67,7 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
     items.push_back(Json::object({{"baseline", verdict.baseline},
                                   {"arm", verdict.arm},
                                   {"judgement", std::string(name(verdict.judgement))},
-                                  {"relative_difference", interval_json(verdict.difference.relative)},
+                                  {"relative_difference", difference_json(verdict.difference)},
                                   {"deviation", verdict.difference.deviation},
                                   {"level", verdict.criterion.level_of_each()},
                                   {"comparisons", verdict.criterion.comparisons},

@@ -29,15 +29,19 @@ std::string way_on(const analysis::Summary& run) {
   return "; 'onebit analyze " + run.path + (ended ? "' examines it" : "' says what went wrong");
 }
 
+/// Returns "2.82x less than dense fp32"; empty for a ratio that is not known.
+std::string than_text(double ratio, const std::string& dense) {
+  if (!std::isfinite(ratio)) return "";
+  if (ratio == 1) return "as much as " + dense;
+  return ratio > 1 ? ratio_text(ratio) + " less than " + dense : ratio_text(1 / ratio) + " more than " + dense;
+}
+
 }  // namespace
 
-std::string sent_text(double bytes, double ratio_fp32) {
-  std::string text = "each worker sent " + bytes_text(bytes);
-  if (!std::isfinite(ratio_fp32)) return text;
-  if (ratio_fp32 == 1) return text + ", as much as dense fp32";
-  const bool less = ratio_fp32 > 1;
-  return text + ", " + ratio_text(less ? ratio_fp32 : 1 / ratio_fp32) +
-         (less ? " less than dense fp32" : " more than dense fp32");
+std::string sent_text(double bytes, double ratio_fp32, double ratio_fp16) {
+  const std::string fp32 = than_text(ratio_fp32, "dense fp32"), fp16 = than_text(ratio_fp16, "fp16");
+  return "each worker sent " + bytes_text(bytes) + (fp32.empty() ? "" : ", " + fp32) +
+         (fp16.empty() ? "" : " (" + fp16 + ")");
 }
 
 void print_evaluations(const sim::PreparedRun& run, std::ostream& out) {

@@ -31,7 +31,7 @@ std::string shift_of(const Verdict& verdict) {
     const std::string all = criterion.comparisons == 2 ? "both" : "all " + std::to_string(criterion.comparisons);
     text += ", " + analysis::level_text(criterion.level) + " for " + all + " comparisons together";
   }
-  text += verdict.difference.is_ratio ? "; mean ratio over " : "; mean over ";
+  text += verdict.difference.is_ratio ? "; geometric mean over " : "; mean over ";
   return text.append(html::counted(verdict.difference.pairs, "paired seed")).append(")");
 }
 
@@ -40,13 +40,13 @@ std::string need_of(const Verdict& verdict) {
   const analysis::Difference& difference = verdict.difference;
   const std::string some = std::to_string(difference.agreeing) + " of the " + html::counted(difference.pairs, "seed");
   const std::string seeds = difference.agreeing == difference.pairs ? "every seed" : some;
-  return (difference.relative.mean < 0 ? "lower with " : "higher with ") + seeds + "; " + analysis::need_text(verdict);
+  return (difference.mean < 0 ? "lower with " : "higher with ") + seeds + "; " + analysis::need_text(verdict);
 }
 
 /// Whether the interval of a difference reaches into the margin within which losses count as the same.
 bool may_be_within_margin(const Verdict& verdict) {
-  const analysis::Interval& relative = verdict.difference.relative;
-  return std::abs(relative.mean) - relative.half_width < verdict.criterion.margin;
+  const analysis::Difference& difference = verdict.difference;
+  return difference.low < verdict.criterion.margin && difference.high > -verdict.criterion.margin;
 }
 
 /// Relative differences of at least this size are not stated in percent.
@@ -54,21 +54,18 @@ constexpr double kTenfold = 9;
 
 /// Returns by how much the losses differ, ", by 0.64% to 2.94%", the ends of the interval; empty where losses blew up.
 std::string extent_text(const Verdict& verdict) {
-  const analysis::Interval& relative = verdict.difference.relative;
-  const double least = std::abs(relative.mean) - relative.half_width,
-               most = std::abs(relative.mean) + relative.half_width;
-  if (!(most < (relative.mean < 0 ? 1 : kTenfold))) return "";
+  const analysis::Difference& difference = verdict.difference;
+  if (!(difference.high < kTenfold)) return "";
+  const auto [least, most] = std::minmax({std::abs(difference.low), std::abs(difference.high)});
   return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%";
 }
 
 /// Returns ": it may be anything from 4.9% lower to 3.6% higher", the ends of the interval; empty where losses blew up.
 std::string possible_text(const Verdict& verdict) {
-  const analysis::Interval& relative = verdict.difference.relative;
-  const double low = relative.mean - relative.half_width, high = relative.mean + relative.half_width;
-  if (!(high > 0 && high < kTenfold)) return "";
-  if (low <= -1) return ": it may be anything up to " + number(100 * high, 3) + "% higher";
-  return ": it may be anything from " + number(100 * std::abs(low), 3) + "% lower to " + number(100 * high, 3) +
-         "% higher";
+  const analysis::Difference& difference = verdict.difference;
+  if (!(difference.high > 0 && difference.high < kTenfold)) return "";
+  return ": it may be anything from " + number(100 * std::abs(difference.low), 3) + "% lower to " +
+         number(100 * difference.high, 3) + "% higher";
 }
 
 /// Returns a clause if a better rate may exist for the arm that ended higher, so that the verdict may be unfair to it;
@@ -140,9 +137,9 @@ bool is_comparable(const Verdict& verdict) {
 /// Returns the evidence on the losses in a sentence; empty if there is none.
 std::string evidence_text(const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
-  const bool one_pair = verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() &&
-                        std::isfinite(verdict.difference.relative.mean);
-  if (!one_pair && !std::isfinite(verdict.difference.relative.half_width)) return "";
+  const bool one_pair =
+      verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() && std::isfinite(verdict.difference.mean);
+  if (!one_pair && !std::isfinite(verdict.difference.low)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
   std::string text = one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
                               : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
@@ -186,11 +183,7 @@ std::string outcome_text(const Report& report, const std::string& name) {
   const analysis::StartAndEnd losses =
       analysis::start_and_end(*std::ranges::find(report.arms, name, &analysis::Arm::name));
   if (losses.rose()) return analysis::untrained_text(best + rate, losses) + ".";
-  const double fp16 = arm.ratio_fp16.times.mean;
-  const std::string than = !std::isfinite(fp16) ? ""
-                           : fp16 >= 1          ? " (" + ratio_text(fp16) + " less than fp16)"
-                                                : " (" + ratio_text(1 / fp16) + " more than fp16)";
-  const std::string sent = sent_text(arm.bytes.mean, arm.ratio_fp32.times.mean) + than + ".";
+  const std::string sent = sent_text(arm.bytes.mean, arm.ratio_fp32.times.mean, arm.ratio_fp16.times.mean) + ".";
   if (!std::isfinite(arm.final_loss.mean)) return spoken + ": " + sent;
   const std::string start = std::isfinite(losses.start) ? ", which was " + number(losses.start) + " at the start" : "";
   return spoken + " ends at a loss of " + interval_text(arm.final_loss) + start + "; " + sent;

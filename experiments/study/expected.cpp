@@ -104,8 +104,8 @@ double relative_difference(double expected, double value) {
 bool by_rounding(const ArmAgreement& arm, const std::vector<double>& expected, const std::vector<double>& now) {
   constexpr double negligible = 1e-3;
   if (arm.largest <= negligible) return true;
-  const analysis::Interval shift = analysis::paired_relative_difference(expected, now);
-  return std::fabs(shift.mean) <= 3 * shift.half_width &&
+  const analysis::Difference shift = analysis::paired_difference(expected, now);
+  return std::fabs(shift.mean) <= 1.5 * (shift.high - shift.low) &&
          std::fabs(arm.measured.mean - arm.expected.mean) <= arm.expected.half_width;
 }
 
@@ -137,8 +137,7 @@ class ArmCheck {
     result_.measured = analysis::mean_interval(now_);
     if (!by_rounding(result_, before_, now_))
       differs(std::isfinite(result_.expected.half_width)
-                  ? "the losses are shifted by " +
-                        percent_text(analysis::paired_relative_difference(before_, now_).mean)
+                  ? "the losses are shifted by " + percent_text(analysis::paired_difference(before_, now_).mean)
                   : "the loss differs; a single seed cannot show whether rounding alone explains this");
     if (!result_.reason.empty()) {
       result_.agreement = Agreement::differs;

@@ -136,10 +136,9 @@ const GridCell& best_of(const GridArm& arm) {
   return arm.cells[*arm.best];
 }
 
-/// Returns how far two arms at their best are apart: ", which ends at a final loss 5.8% higher". The difference is the
-/// mean over the seeds of the relative differences, as in the verdicts of analyze: relative to the parent, if one
-/// descends from the other. Empty if its sign differs from that of the difference of the means, by which the arms are
-/// ranked.
+/// Returns how far two arms at their best are apart: ", which ends at a final loss 5.8% higher". The difference is that
+/// of paired seeds, as in the verdicts of analyze: relative to the parent, if one descends from the other. Empty if its
+/// sign differs from that of the difference of the means, by which the arms are ranked.
 std::string difference_text(const GridArm& best, const GridArm& next) {
   std::vector<double> low, high;
   for (const auto& [seed, loss] : best_of(best).losses) {
@@ -151,7 +150,7 @@ std::string difference_text(const GridArm& best, const GridArm& next) {
   const bool is_child = optim::parent_of(best.optimizer) == next.optimizer;
   const analysis::Difference difference =
       is_child ? analysis::paired_difference(high, low) : analysis::paired_difference(low, high);
-  const double higher = is_child ? -difference.relative.mean : difference.relative.mean;
+  const double higher = is_child ? -difference.mean : difference.mean;
   const bool ranks_higher = best_of(next).loss.mean > best_of(best).loss.mean;
   if (!std::isfinite(higher) || higher < 0 || (higher > 0) != ranks_higher) return "";
   const std::string shift = (higher == 0 ? "" : "a ") + analysis::shift_text(difference);

@@ -17,8 +17,8 @@ Interval mean(const std::vector<double>& values) {
   return mean_interval(values);
 }
 
-Interval paired(const std::vector<double>& a, const std::vector<double>& b) {
-  return paired_relative_difference(a, b);
+Difference paired(const std::vector<double>& a, const std::vector<double>& b) {
+  return paired_difference(a, b);
 }
 
 double flips(const std::vector<double>& differences) {
@@ -40,10 +40,12 @@ TEST_CASE("paired: a mean with its interval by Student's t") {
 TEST_CASE("paired: an interval of another level, and the deviation behind it") {
   const std::vector<double> values = {1, 2, 3};  // t(2 degrees, 99.1667%) = 7.648804: three comparisons at 95%
   CHECK(mean_interval(values, 1 - 0.05 / 3).half_width == Approx(7.648804 / std::sqrt(3.0)).epsilon(1e-5));
-  const std::vector<double> a = {1, 1, 1}, b = {1.01, 1.02, 1.03};
+  const std::vector<double> a = {1, 1, 1}, b = {std::exp(0.01), std::exp(0.02), std::exp(0.03)};
   const Difference difference = paired_difference(a, b, 0.9);  // t(2 degrees, 95%) = 2.919986
   CHECK(difference.deviation == Approx(0.01));
-  CHECK(difference.relative.half_width == Approx(2.919986 * 0.01 / std::sqrt(3.0)).epsilon(1e-6));
+  const double half = 2.919986 * 0.01 / std::sqrt(3.0);
+  CHECK(difference.low == Approx(std::exp(0.02 - half) - 1).epsilon(1e-6));
+  CHECK(difference.high == Approx(std::exp(0.02 + half) - 1).epsilon(1e-6));
   CHECK(std::isnan(paired_difference(std::vector{1.0}, std::vector{2.0}).deviation));
 }
 
@@ -81,26 +83,40 @@ TEST_CASE("paired: a value that is not finite spoils mean and interval") {
   CHECK(std::isnan(mean({1, nan_value, 3}).half_width));
 }
 
-TEST_CASE("paired: relative differences are signed, and taken pair by pair") {
-  const Interval interval = paired({2, 4}, {2.2, 4.2});  // 0.1 and 0.05; t(1 degree) = 12.706205
-  CHECK(interval.mean == Approx(0.075));
-  CHECK(interval.half_width == Approx(12.706205 * 0.025).epsilon(1e-6));
+TEST_CASE("paired: ratios are averaged by their logarithms, pair by pair") {
+  const Difference same = paired({1, 4}, {2, 2});  // twice as high, and half as high
+  CHECK(same.mean == Approx(0).margin(1e-12));
+  CHECK((same.contains_zero() && same.low > -1));
+  const Difference difference = paired({2, 4}, {2.2, 4.2});  // 1.1 and 1.05; t(1 degree) = 12.706205
+  CHECK(difference.mean == Approx(std::sqrt(1.1 * 1.05) - 1));
+  const double half = 12.706205 * std::log(1.1 / 1.05) / 2;
+  CHECK(std::log1p(difference.low) == Approx(std::log(1.1 * 1.05) / 2 - half).epsilon(1e-6));
+  CHECK(std::log1p(difference.high) == Approx(std::log(1.1 * 1.05) / 2 + half).epsilon(1e-6));
   CHECK(paired({2, 4}, {1, 2}).mean == Approx(-0.5));
-  CHECK(paired({2, 4}, {1, 2}).half_width == Approx(0).margin(1e-12));
+  CHECK(paired({2, 4}, {1, 2}).high == Approx(-0.5));
+  CHECK(difference.on_scale(0.5) == std::log(1.5));
   CHECK(std::isnan(paired({2, nan_value}, {1, 2}).mean));
+  // 5 to 26 times as high: the mean ratio 14.3 ± 26.6 would reach below 1
+  const Difference high = paired({1, 1, 1}, {5, 12, 26});
+  CHECK_FALSE(high.contains_zero());
+  CHECK(high.mean == Approx(std::cbrt(5.0 * 12 * 26) - 1));
 }
 
 TEST_CASE("paired: pairing sees a difference that the spread between seeds hides") {
   const std::vector<double> a = {1, 2, 3}, b = {1.01, 2.02, 3.03};
-  const Interval difference = paired(a, b);
-  CHECK(difference.mean - difference.half_width > 0.0099);
+  CHECK(paired(a, b).low > 0.0099);
   CHECK(mean(b).mean - mean(b).half_width < mean(a).mean);
 }
 
-TEST_CASE("paired: equal values do not differ, whatever they are, and the sign is that of the difference") {
+TEST_CASE("paired: values of 0 and below have relative differences, equal ones whatever they are") {
   CHECK(paired({0, 2}, {0, 2}).mean == 0);
-  CHECK(paired({0, 2}, {0, 2}).half_width == 0);
-  CHECK(paired({-2, -2}, {-1, -1}).mean == Approx(0.5));
+  CHECK((paired({0, 2}, {0, 2}).low == 0 && paired({0, 2}, {0, 2}).high == 0));
+  const Difference negative = paired({-2, -4}, {-1, -3});  // 0.5 and 0.25
+  CHECK_FALSE(negative.is_ratio);
+  CHECK(negative.mean == Approx(0.375));
+  CHECK(negative.high == Approx(0.375 + 12.706205 * 0.125).epsilon(1e-6));
+  CHECK(negative.on_scale(0.5) == 0.5);
+  CHECK_FALSE(paired({2, 4}, {0, 2}).is_ratio);
   CHECK_FALSE(std::isfinite(paired({0, 2}, {1, 2}).mean));
   constexpr double infinity = std::numeric_limits<double>::infinity();
   CHECK(std::isnan(paired({infinity, 2}, {infinity, 2}).mean));
@@ -146,11 +162,11 @@ TEST_CASE("paired: a difference has interval, p and pairs") {
   const std::vector<double> a = {2, 4, 8}, b = {2.2, 4.2, 8.4};
   const Difference difference = paired_difference(a, b);
   CHECK(difference.pairs == 3);
-  CHECK(difference.relative.mean == Approx(0.2 / 3));
+  CHECK(difference.mean == Approx(std::cbrt(1.1 * 1.05 * 1.05) - 1));
   CHECK(difference.p == 0.25);
   const std::vector<double> spoilt = {2.2, nan_value, 8.4};
-  CHECK(std::isnan(paired_difference(a, spoilt).relative.mean));
+  CHECK(std::isnan(paired_difference(a, spoilt).mean));
   CHECK(std::isnan(paired_difference(a, spoilt).p));
   CHECK(paired_difference({}, {}).pairs == 0);
-  CHECK(std::isnan(paired_difference({}, {}).relative.half_width));
+  CHECK(std::isnan(paired_difference({}, {}).low));
 }

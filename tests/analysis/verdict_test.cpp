@@ -20,7 +20,15 @@ Verdict of(const Arm& baseline, const Arm& arm) {
 }
 
 Difference difference(double mean, double half_width, Index pairs) {
-  return {{mean, half_width, pairs}, 1, pairs, half_width};
+  return {mean, mean - half_width, mean + half_width, 1, pairs, half_width};
+}
+
+/// Returns an arm whose losses are those of another times exp(difference), so that the logarithms of the ratios are
+/// these differences.
+Arm shifted(const std::string& name, const std::vector<double>& losses, const std::vector<double>& differences) {
+  std::vector<double> others;
+  for (std::size_t i = 0; i < losses.size(); ++i) others.push_back(losses[i] * std::exp(differences[i]));
+  return make_arm(name, others);
 }
 
 }  // namespace
@@ -46,24 +54,25 @@ TEST_CASE("verdict: by the interval and the margin alone") {
 }
 
 TEST_CASE("verdict: better and worse, with interval, pairs, p and learning rates") {
-  // relative differences -0.02, -0.02, -0.03, -0.03: mean -0.025, t(3 degrees) = 3.182446, deviation 0.0057735
-  const Arm a = make_arm("a", {1, 2, 1, 2}), b = make_arm("b", {0.98, 1.96, 0.97, 1.94});
+  // mean of the logarithms -0.025, t(3 degrees) = 3.182446, deviation 0.0057735: -0.025 ± 0.0091870
+  const Arm a = make_arm("a", {1, 2, 1, 2}), b = shifted("b", {1, 2, 1, 2}, {-0.02, -0.02, -0.03, -0.03});
   const Verdict better = of(a, b);
   CHECK(better.judgement == Judgement::better);
   CHECK(better.baseline == "a");
   CHECK(better.arm == "b");
   CHECK(better.seeds == std::vector<std::uint32_t>{1, 2, 3, 4});
-  CHECK(better.difference.relative.mean == Approx(-0.025));
-  CHECK(better.difference.relative.half_width == Approx(3.182446 * 0.0057735 / 2).epsilon(1e-5));
+  CHECK(better.difference.mean == Approx(std::exp(-0.025) - 1));
+  CHECK(better.difference.low == Approx(std::exp(-0.0341870) - 1).epsilon(1e-5));
+  CHECK(better.difference.high == Approx(std::exp(-0.0158130) - 1).epsilon(1e-5));
   CHECK(better.difference.p == 0.125);
   CHECK(better.warnings.empty());
   CHECK(better.sentence ==
-        "b is better than a: final loss 2.5% lower (95% interval -3.42% to -1.58%, Student's t over 4 paired seeds; "
+        "b is better than a: final loss 2.47% lower (95% interval -3.36% to -1.57%, Student's t over 4 paired seeds; "
         "sign-flip test: p = 0.125, the least possible); learning rate 0.01 (of 3 tried) against 0.001 "
         "(the only one tried)");
   const Verdict worse = of(b, a);
   CHECK(worse.judgement == Judgement::worse);
-  CHECK_THAT(worse.sentence, StartsWith("a is worse than b: final loss 2.57% higher (95% interval 1.6"));
+  CHECK_THAT(worse.sentence, StartsWith("a is worse than b: final loss 2.53% higher (95% interval 1.59% to 3.48%"));
 }
 
 TEST_CASE("verdict: accuracies differ by points, over the same pairs") {
@@ -93,40 +102,41 @@ TEST_CASE("verdict: accuracies differ by points, over the same pairs") {
 }
 
 TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how many would") {
-  // differences 0.01, -0.01, 0.003: mean 0.001, deviation 0.0101489; t(2 degrees) 4.302653: ± 0.0252113
-  const Verdict verdict = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.01, 0.99, 1.003}));
+  // logarithms: mean 0.001, deviation 0.0101489; t(2 degrees) 4.302653: ± 0.0252113; 1% is 0.0099503
+  const Arm a = make_arm("a", {1, 1, 1}), b = shifted("b", {1, 1, 1}, {0.01, -0.01, 0.003});
+  const Verdict verdict = of(a, b);
   CHECK(verdict.judgement == Judgement::not_resolved);
   CHECK_FALSE(verdict.equivalent);
-  CHECK(verdict.difference.agreeing == 2);  // higher, as the mean is, in two of three pairs
-  CHECK(of(make_arm("b", {1.01, 0.99, 1.003}), make_arm("a", {1, 1, 1})).difference.agreeing == 2);  // lower
+  CHECK(verdict.difference.agreeing == 2);   // higher, as the mean is, in two of three pairs
+  CHECK(of(b, a).difference.agreeing == 2);  // lower
   CHECK(verdict.visible == 0.01);
-  // t(10 degrees) 2.228139 + 0.879058: (3.107197 * 1.01489)^2 = 9.944 <= 11; with 10: (3.145561 * 1.01489)^2 = 10.19
+  // t(10 degrees) 2.228139 + 0.879058: (3.107197 * 1.019956)^2 = 10.04 <= 11; with 10: (3.145561 * 1.019956)^2 = 10.29
   CHECK(verdict.seeds_needed == 11);
-  // t(12 degrees) at 97.5% and 90%: ((2.178813 + 1.356217) * 1.01489)^2 = 12.87 <= 13; with 12: 13.09
-  CHECK(verdict.seeds_for_equivalence == 13);
+  // t(13 degrees) at 97.5% and 90%: ((2.160369 + 1.350171) * 1.019956)^2 = 12.82 <= 14; with 13: 13.0003
+  CHECK(verdict.seeds_for_equivalence == 14);
   CHECK_THAT(
       verdict.sentence,
       StartsWith("b and a cannot be told apart (detecting 1% takes about 11 seeds, showing equivalence about "
-                 "13 seeds): final loss 0.1% higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
+                 "14 seeds): final loss 0.1% higher (95% interval -2.39% to 2.66%, Student's t over 3 paired seeds"));
   CHECK_THAT(verdict.sentence, !Contains("no difference"));
-  // -19% to +58% over three seeds: mean 0.195, half width 0.385, deviation 0.155
+  // logarithms from -0.19 to 0.58 over three seeds: mean 0.195, half width 0.385, deviation 0.155
   const double wide = 0.385 * std::sqrt(3.0) / 4.302653;
-  const Verdict noise = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.195 - wide, 1.195, 1.195 + wide}));
+  const Verdict noise = of(a, shifted("b", {1, 1, 1}, {0.195 - wide, 0.195, 0.195 + wide}));
   CHECK(noise.judgement == Judgement::not_resolved);
-  CHECK_THAT(noise.sentence, Contains("(95% interval -19% to 58%"));
-  CHECK(noise.seeds_needed > 1880);  // (1.959964 + 0.841621)^2 * 15.498^2 = 1885.2, and a little for t
-  CHECK(noise.seeds_needed < 1890);
-  // For 19.5%, with 8 seeds: (2.364624 + 0.896030)^2 * 0.79478^2 = 6.7 <= 8; with 7: (2.446912 + 0.905703)^2 *
+  CHECK_THAT(noise.sentence, Contains("(95% interval -17.3% to 78.6%"));
+  CHECK(noise.seeds_needed > 1900);  // (1.959964 + 0.841621)^2 * 15.576^2 = 1904.2, and a little for t
+  CHECK(noise.seeds_needed < 1910);
+  // For 0.195, with 8 seeds: (2.364624 + 0.896030)^2 * 0.79478^2 = 6.7 <= 8; with 7: (2.446912 + 0.905703)^2 *
   // 0.79478^2 = 7.1
   CHECK(noise.seeds_for_seen == 8);
   CHECK(noise.seeds_for_equivalence == 0);  // its mean lies beyond the margin
-  // mean 499.5, deviation 706.4; with 18 seeds: (2.109816 + 0.863279)^2 * 2 = 17.7 <= 18; with 17: (2.119905 +
+  // mean 3.4539, deviation 4.8845; with 18 seeds: (2.109816 + 0.863279)^2 * 2 = 17.7 <= 18; with 17: (2.119905 +
   // 0.864667)^2 * 2 = 17.8
   const Verdict wild = of(make_arm("a", {1e-3, 1e-3}), make_arm("b", {1e-3, 1}));
   CHECK_THAT(wild.sentence,
              Contains("told apart (detecting 1% takes more than 1000 seeds, the observed difference about 18 seeds)"));
-  const double even = 10 * std::sqrt(3.0) / 4.302653;  // mean 0.1, half width 10
-  const Verdict hopeless = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.1 - even, 1.1, 1.1 + even}));
+  const double even = 2 * std::sqrt(3.0) / 4.302653;  // mean 0.02, half width 2
+  const Verdict hopeless = of(a, shifted("b", {1, 1, 1}, {0.02 - even, 0.02, 0.02 + even}));
   CHECK_THAT(hopeless.sentence, Contains("the observed difference more than 1000 seeds"));
 }
 
@@ -177,10 +187,10 @@ TEST_CASE("verdict: a difference of the last evaluation alone is named where los
   const Verdict hinges = of(arm("a", {1, 1.3, 1, 1.3}, none), arm("b", {1.3, 1, 1.3, 1}, some));
   CHECK(hinges.judgement == Judgement::better);
   CHECK(hinges.hinges_on_last);
-  // differences of the means 0.01/1.15, -0.01/1.15, 0: deviation 0.0086957, t(2 degrees) 4.302653: half width 2.16%
+  // log(1.16 / 1.15), log(1.14 / 1.15), 0: mean -0.0000252, deviation 0.0086959, t(2 degrees) 4.302653: ± 0.0216017
   CHECK(hinges.warnings ==
         std::vector<std::string>{"averaged over the evaluations in the last fifth of the steps, the losses of b and a "
-                                 "cannot be told apart (-2.16% to 2.16%): the verdict hinges on the last evaluation, "
+                                 "cannot be told apart (-2.14% to 2.18%): the verdict hinges on the last evaluation, "
                                  "and losses rise there by up to 30.3% from one to the next"});
   const Verdict holds = of(arm("a", {1.3, 1.2, 1.3, 1.3}, none), arm("b", {1, 1.1, 1, 1}, some));
   CHECK((holds.judgement == Judgement::better && !holds.hinges_on_last));  // the means differ, too
@@ -194,13 +204,14 @@ TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no 
   };
   CHECK_THAT(sentence({1, 1}, {101.254, 101.254}),
              Contains("final loss 101 times as high (95% interval 101 to 101 times as high, Student's t"));
-  // 1,000 ± 12.706 * 565.685 / sqrt(2)
-  CHECK_THAT(sentence({1e-3, 1e-3}, {0.601, 1.401}),
-             Contains("final loss 1001 times as high (95% interval up to 6083 times as high, Student's t"));
-  CHECK_THAT(sentence({1, 1}, {2, 3}), Contains("final loss 150% higher (95% interval up to 785%, Student's t"));
-  CHECK(range_text(difference(-0.6, 1, 3)) == "up to 40%");
-  CHECK_THAT(sentence({1, 1}, {9.5, 9.9}), Contains("final loss 870% higher (95% interval 7.16 to 12.2 times as high"));
-  CHECK_THAT(sentence({1, 1}, {0.01, 0.03}), Contains("(95% interval up to -85.3%, Student's t"));
+  // 7 ± 12.706205 * 0.1
+  CHECK_THAT(of(make_arm("a", {1e-3, 1e-3}), shifted("b", {1e-3, 1e-3}, {6.9, 7.1})).sentence,
+             Contains("final loss 1097 times as high (95% interval 308 to 3907 times as high, Student's t"));
+  // sqrt(6); 0.895880 ± 12.706205 * 0.202733
+  CHECK_THAT(sentence({1, 1}, {2, 3}), Contains("final loss 145% higher (95% interval 0.186 to 32.2 times as high"));
+  // sqrt(9.5 * 9.9); 2.271919 ± 12.706205 * 0.020621
+  CHECK_THAT(sentence({1, 1}, {9.5, 9.9}), Contains("final loss 870% higher (95% interval 7.46 to 12.6 times as high"));
+  CHECK_THAT(sentence({1, 1}, {0.01, 0.0101}), Contains("final loss 99% lower (95% interval -99.1% to -98.9%"));
   // Where the baseline's loss is not above 0, there is no ratio.
   CHECK_THAT(sentence({-1, -1}, {19, 21}), Contains("final loss 2100% higher (95% interval 829% to 3371%"));
 }
@@ -217,9 +228,9 @@ TEST_CASE("verdict: what p of the sign-flip test a number of seeds can give is s
   CHECK(least_p(6) == 0.03125);
   CHECK(least_p(16) == 0x1p-15);
   CHECK(least_p(30) == 1.0 / 65537);  // from 17 pairs on, p counts drawn assignments and the observed one
-  CHECK(p_text({{0.1, 0.1, 3}, 0.25, 3, 0.1}) == "p = 0.25, the least possible");
-  CHECK(p_text({{0.1, 0.1, 3}, 0.75, 3, 0.1}) == "p = 0.75");
-  CHECK(p_text({{0.1, 0.1, 6}, 0.03125, 6, 0.1}) == "p = 0.0312");
+  CHECK(p_text({0.1, 0, 0.2, 0.25, 3, 0.1}) == "p = 0.25, the least possible");
+  CHECK(p_text({0.1, 0, 0.2, 0.75, 3, 0.1}) == "p = 0.75");
+  CHECK(p_text({0.1, 0, 0.2, 0.03125, 6, 0.1}) == "p = 0.0312");
 }
 
 TEST_CASE("verdict: learning rates are stated once") {
@@ -239,21 +250,21 @@ TEST_CASE("verdict: learning rates are stated once") {
 }
 
 TEST_CASE("verdict: where the seeds suffice for the margin, those that see half of it are named") {
-  std::vector<double> losses, others;
+  std::vector<double> losses, differences;
   for (int i = 0; i < 12; ++i) {
     losses.push_back(1);
-    others.push_back(1.005 + (i % 2 == 0 ? 0.0095 : -0.0095));  // mean 0.5%, deviation 0.99%: ± 0.63%
+    differences.push_back(0.0049 + (i % 2 == 0 ? 0.0095 : -0.0095));  // mean 0.0049, deviation 0.0099225: ± 0.0063
   }
-  const Verdict verdict = of(make_arm("a", losses), make_arm("b", others));
+  const Verdict verdict = of(make_arm("a", losses), shifted("b", losses, differences));
   CHECK(verdict.judgement == Judgement::not_resolved);
   CHECK(verdict.visible == 0.005);
-  CHECK(verdict.seeds_needed == 33);  // (2.036933 + 0.853) * 1.98450 squared: 32.9
-  // for 1%, ((2.178813 + 1.356217) * 0.992249)^2 = 12.30 <= 13; with 12: 12.5
-  CHECK_THAT(verdict.sentence, Contains("(detecting 0.5% takes about 33 seeds, showing equivalence about 13 seeds):"));
+  CHECK(verdict.seeds_needed == 34);  // ((2.034515 + 0.852935) * 1.989456)^2 = 33.00 <= 34; with 33: 33.06
+  // for 1%, ((2.178813 + 1.356217) * 0.997202)^2 = 12.43 <= 13; with 12: 12.63
+  CHECK_THAT(verdict.sentence, Contains("(detecting 0.5% takes about 34 seeds, showing equivalence about 13 seeds):"));
 }
 
 TEST_CASE("verdict: equivalent is what lies within the margin, which it names") {
-  const Arm a = make_arm("a", {1, 1, 1}), b = make_arm("b", {1.001, 0.999, 1.0003});
+  const Arm a = make_arm("a", {1, 1, 1}), b = shifted("b", {1, 1, 1}, {0.001, -0.001, 0.0003});
   const Verdict verdict = of(a, b);
   CHECK(verdict.judgement == Judgement::equivalent);
   CHECK(verdict.equivalent);
@@ -265,22 +276,22 @@ TEST_CASE("verdict: equivalent is what lies within the margin, which it names") 
   CHECK(itself.judgement == Judgement::equivalent);
   CHECK_THAT(itself.sentence,
              StartsWith("a and a are equivalent within 1%: the same final loss with each of 3 paired"));
-  const Verdict small = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.002, 1.0021, 1.0022}));
+  const Verdict small = of(make_arm("a", {1, 1, 1}), shifted("b", {1, 1, 1}, {0.002, 0.0021, 0.0022}));
   CHECK(small.judgement == Judgement::worse);
   CHECK(small.equivalent);
   CHECK_THAT(small.sentence, StartsWith("b is worse than a, yet equivalent within 1%: final loss 0.21% higher"));
 }
 
 TEST_CASE("verdict: the level is corrected for the number of comparisons, and it is said") {
-  // differences 0.02, 0.03, 0.04: mean 0.03, deviation 0.01; half width 0.0248414 at 95%, 0.0441607 at 98.33%
-  const Arm a = make_arm("a", {1, 1, 1}), b = make_arm("b", {1.02, 1.03, 1.04});
+  // logarithms: mean 0.03, deviation 0.01; half width 0.0248414 at 95%, 0.0441607 at 98.33%
+  const Arm a = make_arm("a", {1, 1, 1}), b = shifted("b", {1, 1, 1}, {0.02, 0.03, 0.04});
   CHECK(judge(a, b, one, one).judgement == Judgement::worse);
   const Verdict third = judge(a, b, one, one, {.comparisons = 3});
   CHECK(third.criterion.level_of_each() == Approx(1 - 0.05 / 3));
-  CHECK(third.difference.relative.half_width == Approx(7.648804 * 0.01 / std::sqrt(3.0)).epsilon(1e-5));
+  CHECK(std::log1p(third.difference.high) == Approx(0.03 + 7.648804 * 0.01 / std::sqrt(3.0)).epsilon(1e-5));
   CHECK(third.judgement == Judgement::not_resolved);
-  CHECK_THAT(third.sentence, Contains("(98.3% interval -1.42% to 7.42%, Student's t"));
-  // t at 99.1667% and 80%, 13 degrees: (2.745939 + 0.870152)^2 = 13.08 <= 14; 12: (2.779473 + 0.872609)^2 = 13.34 > 13
+  CHECK_THAT(third.sentence, Contains("(98.3% interval -1.41% to 7.7%, Student's t"));
+  // t at 99.1667% and 80%, 13 degrees: ((2.745939 + 0.870152) * 1.004992)^2 = 13.21 <= 14; 12 degrees: 13.47 > 13
   CHECK(third.seeds_needed == 14);
   CHECK(text_of(Criterion{.comparisons = 3}) ==
         "3 comparisons, each judged by its 98.3% interval (95% for all together, by Bonferroni)");
@@ -298,7 +309,7 @@ TEST_CASE("verdict: seeds are paired by number, and those without a partner are 
   b.runs.pop_back();
   const Verdict verdict = of(a, b);
   CHECK(verdict.seeds == std::vector<std::uint32_t>{2, 3});
-  CHECK(verdict.difference.relative.mean == 0);
+  CHECK(verdict.difference.mean == 0);
   CHECK(verdict.warnings ==
         std::vector<std::string>{"b has no run with seed 4, unlike a", "a has no run with seed 1, unlike b"});
 }

@@ -23,7 +23,7 @@ double mean_difference(const Arguments& task) {
     adam.push_back(held_out_loss(folder, task, "adam", seed));
     onebit.push_back(held_out_loss(folder, task, "onebit-adam", seed));
   }
-  return analysis::paired_relative_difference(adam, onebit).mean;
+  return analysis::paired_difference(adam, onebit).mean;
 }
 
 }  // namespace
