@@ -25,7 +25,7 @@ enum class Phase : int { dense = 0, warmup = 1, compression = 2, dry_run = 3, lo
 
 std::string_view name(Phase phase);
 
-/// An event that is logged on a line of its own.
+/// An event, which becomes a row of /events in the log.
 struct Event {
   std::string kind;
   std::string text;

@@ -16,7 +16,7 @@ struct TensorSteps {
   std::string name;
   Index size = 0;
   std::vector<double> longest;  ///< [steps]: length with the smallest d
-  std::vector<double> high;     ///< [steps]: length that a hundredth of the coordinates exceeds
+  std::vector<double> high;     ///< [steps]: length exceeded by 1% of the coordinates
   std::vector<double> typical;  ///< [steps]: length with the median d
 };
 

@@ -26,9 +26,9 @@ void take_step(Index step, TrafficList& exchanges, std::vector<StepRange>& range
   exchanges.clear();
 }
 
-/// Returns the exchange as one among all workers, as prices assume. At the cut of a model, pairs of workers exchange
-/// activations at the same time; each worker then counts as sending half of its bytes to each of its neighbours. Throws
-/// IoError for other exchanges that are not among all workers: the log must be damaged.
+/// Returns the equivalent exchange among all workers, because pricing assumes one. At the cut of a model, pairs of
+/// workers exchange activations at the same time; each worker then counts as sending half of its bytes to each of its
+/// neighbours. Throws IoError for other exchanges that are not among all workers: the log must be damaged.
 netmodel::Traffic among_all(netmodel::Traffic exchange, const sim::LogReader& log) {
   const Index workers = log.header().workers;
   if (exchange.group_size == workers) return exchange;

@@ -78,7 +78,7 @@ class StepPricer {
   std::optional<netmodel::HybridWork> hybrid_;
 };
 
-/// Mean step of a stage, over all of its steps including those without an exchange.
+/// Mean step of a stage, over all of its steps, including those without an exchange.
 struct StageTime {
   std::string stage;  ///< name of its phase (optim::name)
   bool compressed = false;

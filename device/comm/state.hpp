@@ -16,7 +16,7 @@ enum class ElementType { float32, float64, int64, uint16, uint8, int8 };
 
 Index bytes_of(ElementType type);
 
-/// Elements [first, first + count) of a rank's memory, and their position `global` among those of all ranks.
+/// Elements [first, first + count) of a rank's memory; `global` is the position of the first among those of all ranks.
 struct Piece {
   Index first = 0;
   Index global = 0;

@@ -9,9 +9,9 @@ cublasOperation_t operation(bool transpose) {
   return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-/// float32 products use the pedantic mode: never TF32, never emulation by narrower types. The other modes allow cuBLAS
-/// to round the operands to fewer bits but do not require it: it may compute some products in more bits (in bf16 mode,
-/// also in TF32). How it rounds is not documented.
+/// float32 products use the pedantic mode: never TF32, never emulation by narrower types. In the other modes cuBLAS may
+/// round the operands to fewer bits but need not: it may compute some products in more bits (in bf16 mode, also in
+/// TF32). How it rounds is not documented.
 cublasComputeType_t compute_type(Precision precision) {
   switch (precision) {
     case Precision::tf32:

@@ -68,7 +68,7 @@ struct Pipe {
 };
 
 /// How to start a reader: in a process group of its own, which Ctrl-C in the terminal does not reach, without blocked
-/// or ignored signals, and with the pipe as its only stream.
+/// or ignored signals, with the pipe as one stream and /dev/null as the others.
 class Start {
  public:
   explicit Start(int out) {

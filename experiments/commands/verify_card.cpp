@@ -14,7 +14,7 @@ namespace onebit::experiments {
 namespace {
 
 /// Throws ConfigError for an option that says which runs to train, because the card says that. The command's default
-/// preset has such options, too, so the words of the command line are checked.
+/// preset has such options, too, so this checks the words of the command line, not the settings.
 void check_options(const StudyInput& options) {
   if (options.arguments.size() > 1)
     throw ConfigError("a card is verified alone", options.arguments[1], "give one CARD.json and nothing else");

@@ -253,7 +253,7 @@ const std::vector<Option<Cluster>>& cluster_options() {
     for (const auto& option : link_options("gpu-link", "a GPU's link in the node", ONEBIT_PLACE(gpu_link))) {
       all.push_back(option);
     }
-    all.push_back(node_factors("nic-shares", "nodes whose network links have only a share of the rate: NODE:SHARE,..",
+    all.push_back(node_factors("nic-shares", "nodes whose network links run at only a share of the rate: NODE:SHARE,..",
                                ONEBIT_PLACE(nic_shares)));
     all.push_back(node_factors("stragglers", "nodes that compute more slowly, by a factor: NODE:FACTOR,..",
                                ONEBIT_PLACE(stragglers)));

@@ -248,7 +248,7 @@ const std::vector<Option<PriceConfig>>& price_options() {
   static const std::vector<Option<PriceConfig>> table = joined<PriceConfig>(
       {grouped("clusters, workload and step", pricing_options()), grouped("embedding tables", table_options()),
        grouped("other tasks", task_options()), grouped("times of a step", time_options()),
-       grouped("values that replace those of all clusters", replacement_options())});
+       grouped("values that override those of every cluster", replacement_options())});
   return table;
 }
 

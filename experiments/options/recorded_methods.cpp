@@ -73,7 +73,7 @@ Method method_of(const std::string& name, const Attributes& attributes) {
   return {recorded, "", {{"optimizer", recorded}}};
 }
 
-/// Returns the option for each attribute that becomes an option without conversion of its value.
+/// Returns the option that corresponds to each attribute whose value needs no conversion.
 const std::map<std::string, std::string>& options() {
   static const std::map<std::string, std::string> table = [] {
     std::map<std::string, std::string> all = {{"b1", "optimizer.beta1"},

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kTensorsShown = 12;
 constexpr std::size_t kRowsShown = 8;
 
-/// Returns at most `most` of `count` indices, evenly spread, the last among them.
+/// Returns at most `most` of `count` indices, evenly spread, including the last.
 std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   std::vector<std::size_t> indices;
   const std::size_t shown = std::min(count, most);

@@ -29,8 +29,8 @@ std::string tried_text(const FreezeAnswer& answer) {
   return join(words, ", ");
 }
 
-/// Names the judging seeds that rule a freeze out: "seed 4 loses 9.12% (margin: 1%)". A mean that is within the margin
-/// is stated as well, because it seems to contradict them.
+/// Names the judging seeds that rule a freeze out: "the cost is 9.12% for seed 4 (margin: 1%)". A mean that is within
+/// the margin is stated as well, because it seems to contradict them.
 std::string ruled_out_text(const FreezeAnswer& answer) {
   const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
   const double margin = answer.judged.criterion.margin;
@@ -39,7 +39,7 @@ std::string ruled_out_text(const FreezeAnswer& answer) {
     if (!(cost.by_seed[s] > margin)) continue;
     const std::string seed = "seed " + std::to_string(answer.judged.seeds[s]);
     seeds.push_back(std::isinf(cost.by_seed[s]) ? seed + " diverged or missed the target"
-                                                : seed + " loses " + percent_text(cost.by_seed[s]));
+                                                : "the cost is " + percent_text(cost.by_seed[s]) + " for " + seed);
   }
   std::string text = "with compression, " + join(seeds, ", ") + " (margin: " + percent_text(margin) + ")";
   if (cost.interval.mean > margin || !std::isfinite(cost.interval.mean)) return text;

@@ -11,10 +11,10 @@ namespace {
 using analysis::ArmFigures;
 using analysis::LossCurve;
 
-/// Largest number of points of a curve in the page.
+/// Largest number of points per curve on the page.
 constexpr std::size_t kMostPoints = 400;
 
-/// Returns at most kMostPoints of `count` indices, evenly spread, the first and the last among them.
+/// Returns at most kMostPoints of `count` indices, evenly spread, including the first and the last.
 std::vector<std::size_t> thinned(std::size_t count) {
   std::vector<std::size_t> indices;
   const std::size_t shown = std::min(count, kMostPoints);

@@ -321,7 +321,7 @@ std::string times_html(const Report& report) {
       html::paragraph(how, "facts") + html::list(cluster_lines(report)) + html::paragraph(parts_line(report), "facts"));
 }
 
-/// Returns a line that leads to the findings on individual runs; empty if there are none.
+/// Returns a line with a link to the findings on individual runs; empty if there are none.
 std::string findings_html(const Report& report) {
   if (report.findings.empty()) return "";
   std::set<std::string> runs;

@@ -11,7 +11,7 @@
 
 namespace onebit::experiments {
 
-/// Makes the beginning of a report on request, and makes it anew if a file has changed since the last request. It
+/// Builds the top of a report on request, and rebuilds it if a file has changed since the last request. It
 /// reads only logs that have changed, draws no pictures and writes nothing.
 class LivePage {
  public:

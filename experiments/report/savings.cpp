@@ -220,7 +220,7 @@ std::string computing_text(const Pair& pair, const std::vector<Speed>& speeds) {
   const netmodel::Seconds computing = step.forward + step.backward;
   if (!(computing.value > 0)) return "";
   return "A step computes for " + seconds_text(computing.value) +
-         "; the longer that is, the less the exchanges matter.";
+         "; the longer it computes, the less the exchanges matter.";
 }
 
 /// Says which share of an arm's bytes its dense steps send, and how many times fewer a compressed step sends; empty

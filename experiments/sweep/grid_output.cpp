@@ -136,10 +136,11 @@ const GridCell& best_of(const GridArm& arm) {
   return arm.cells[*arm.best];
 }
 
-/// Returns how far two arms at their best are apart: ", which ends at a final loss 5.8% higher". The difference is that
-/// of paired seeds, as in the verdicts of analyze: relative to the parent, if one descends from the other. Empty if its
-/// sign differs from that of the difference of the means, by which the arms are ranked.
-std::string difference_text(const GridArm& best, const GridArm& next) {
+/// Returns how far the arm with the second lowest loss is from the best: "; the next best, sgd, ends at a final
+/// loss 5.8% higher", or "; compared with the next best, adam, it ends at a final loss 5.8% lower" if the best descends
+/// from it. The difference is that of paired seeds, as in the verdicts of analyze. It is left out if its sign differs
+/// from that of the difference of the means, by which the arms are ranked.
+std::string next_text(const SweepGrid& grid, const GridArm& best, const GridArm& next) {
   std::vector<double> low, high;
   for (const auto& [seed, loss] : best_of(best).losses) {
     const auto other = best_of(next).losses.find(seed);
@@ -152,9 +153,11 @@ std::string difference_text(const GridArm& best, const GridArm& next) {
       is_child ? analysis::paired_difference(high, low) : analysis::paired_difference(low, high);
   const double higher = is_child ? -difference.mean : difference.mean;
   const bool ranks_higher = best_of(next).loss.mean > best_of(best).loss.mean;
-  if (!std::isfinite(higher) || higher < 0 || (higher > 0) != ranks_higher) return "";
+  const std::string place = place_text(grid, next);
+  if (!std::isfinite(higher) || higher < 0 || (higher > 0) != ranks_higher) return "; the next best is " + place;
   const std::string shift = (higher == 0 ? "" : "a ") + analysis::shift_text(difference);
-  return (is_child ? "; compared with it, the best arm ends at " : ", which ends at ") + shift;
+  return is_child ? "; compared with the next best, " + place + ", it ends at " + shift
+                  : "; the next best, " + place + ", ends at " + shift;
 }
 
 }  // namespace
@@ -163,7 +166,7 @@ void print_grid(const SweepGrid& grid, std::ostream& out) {
   const Index seeds = most_seeds(grid);
   std::string title = "final loss";
   if (seeds > 1) title += ", mean ± 95% interval over " + std::to_string(seeds) + " seeds";
-  print_paragraph(out, title + (grid.rows.size() > 1 ? "; *: the lowest of the arm" : "; *: the lowest"));
+  print_paragraph(out, title + (grid.rows.size() > 1 ? "; *: the arm's lowest" : "; *: the lowest"));
   table_of(grid, columns_of(out)).print(out);
 }
 
@@ -202,15 +205,15 @@ std::string answer_of(const SweepGrid& grid, const std::string& folder) {
   const GridArm& best = grid.rows[*grid.best];
   const GridCell& cell = best.cells[*best.best];
   const bool several = cell.seeds > 1;
-  std::string text = ended ? "Lowest " : "So far, lowest ";
-  text.append(several ? "mean final loss: " : "final loss: ");
+  const std::string what = several ? "mean final loss" : "final loss", place = place_text(grid, best);
+  std::string text = ended ? "" : "So far, ";
+  text += place.empty() ? "the lowest " + what + " is " : place + " has the lowest " + what + ", ";
+  if (place.empty() && ended) text.front() = 'T';
   text.append(interval_text(cell.loss, kDigits));
   if (several) text.append(" over ").append(std::to_string(cell.seeds)).append(" seeds");
-  const std::string place = place_text(grid, best);
-  if (!place.empty()) text.append(", ").append(place);
   const GridArm* next = next_arm(grid);
   if (next == nullptr) return text + ".";
-  text.append("; next is ").append(place_text(grid, *next)).append(difference_text(best, *next));
+  text.append(next_text(grid, best, *next));
   if (several) text.append(" ('onebit analyze ").append(folder).append("' judges the difference)");
   return text + ".";
 }

@@ -51,8 +51,8 @@ Holder parse_holder(const std::string& text) {
   return holder;
 }
 
-/// Returns the seconds since the file was touched. The current time is that of a file created now, because clocks of
-/// file systems differ from those of machines.
+/// Returns the seconds since the file was touched. The current time is read from a new file, because the clock
+/// of a file system may differ from that of the machine.
 double silence_of(const std::string& path) {
   const std::string probe = path + ".clock-" + host_name() + "-" + std::to_string(getpid());
   const int fd = files::create_new(probe);

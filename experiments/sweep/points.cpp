@@ -183,7 +183,8 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
   return points;
 }
 
-/// Returns a value's loss: the mean over the seeds, infinite if a seed has no loss, or nothing while a seed waits.
+/// Returns a value's loss: the mean over the seeds, infinite if a seed has no loss, or nothing while a seed has yet to
+/// run.
 std::optional<double> mean_loss(const std::vector<Point>& points, const LossOfPoint& loss) {
   double sum = 0;
   for (const Point& point : points) {

@@ -128,7 +128,7 @@ bool Runner::conclude(const Running& run, const ChildEnd& end, Index retries) {
 }
 
 std::string Runner::reason_of(const Running& run, const ChildEnd& end) const {
-  if (run.timed_out) return "it took longer than the time limit";
+  if (run.timed_out) return "it exceeded the time limit";
   const std::string said = last_error(file_text(results_.path(run.job.name, ".out")));
   if (!said.empty()) return said;
   if (end.signal == 0) return "it ended with status " + std::to_string(end.status) + " and an unfinished log";

@@ -5,14 +5,15 @@
 
 namespace onebit::netmodel {
 
-/// Prices a collective from times measured on the same numbers of nodes and GPUs. Several times of one size count as
-/// their mean. Between measured sizes, log(time) is linear in log(size). Above the largest, time grows in proportion to
-/// size; below the smallest, it shrinks in proportion to LinkLoad's estimate. For a collective without measurements,
-/// the model finds the all-reduce whose busiest link would be busy equally long according to LinkLoad, and uses its
-/// measured time. So an all-to-all takes longer if the GPUs of a node share a network link, because all of them send
-/// through it; in a ring only one does. The plan's algorithm matters only for such a collective and below the smallest
-/// measured size; otherwise a measurement already includes the algorithm that was used. Throws ConfigError if neither
-/// the collective nor all_reduce was measured on these numbers of nodes and GPUs, and for plans of scope local or rail.
+/// Prices a collective from times measured on the same numbers of nodes and GPUs. If a size was measured more than
+/// once, the mean of its times is used. Between measured sizes, log(time) is linear in log(size). Above the largest,
+/// time grows in proportion to size; below the smallest, it shrinks in proportion to LinkLoad's estimate. For a
+/// collective without measurements, the model finds the all-reduce whose busiest link would be busy equally long
+/// according to LinkLoad, and uses its measured time. So an all-to-all takes longer if the GPUs of a node share a
+/// network link, because all of them send through it; in a ring only one does. The plan's algorithm matters only for
+/// such a collective and below the smallest measured size; otherwise a measurement already includes the algorithm that
+/// was used. Throws ConfigError if neither the collective nor all_reduce was measured on these numbers of nodes and
+/// GPUs, and for plans of scope local or rail.
 class TableModel : public CostModel {
  public:
   using OnExtended = std::function<void(const std::string&)>;

@@ -24,11 +24,11 @@ Bytes payload_of_size(Collective collective, Bytes size, Index ranks);
 /// name, busbw / algbw must be the ratio of an all-reduce. What NCCL and launchers print in between is skipped.
 class NcclTests {
  public:
-  /// Reads a line without prefixes of launchers (log_line.hpp). Returns its out-of-place measurement; none if the line
-  /// is not a row, or is a row of 0 bytes. Throws std::invalid_argument with the reason if a row is refused: numbers
-  /// that contradict each other (size / time is not algbw; busbw is not that of the collective and the listed ranks), a
-  /// collective that cannot be priced, ranks that are not listed; also for a rank that is listed for two processes or
-  /// in a different group from the ranks before it.
+  /// Reads a line from which launcher prefixes have been removed (log_line.hpp). Returns its out-of-place measurement;
+  /// none if the line is not a row, or is a row of 0 bytes. Throws std::invalid_argument with the reason if a row is
+  /// refused: numbers that contradict each other (size / time is not algbw; busbw is not that of the collective and the
+  /// listed ranks), a collective that cannot be priced, ranks that are not listed; also for a rank that is listed for
+  /// two processes or in a different group from the ranks before it.
   std::optional<Measurement> take(const std::string& line);
 
   /// Throws std::invalid_argument if the output did not show which collective was measured.

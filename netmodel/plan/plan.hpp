@@ -60,7 +60,7 @@ struct Phase {
   Bytes bytes;  ///< size of each flow of a pattern
   std::function<void(const Fabric&, const FlowVisit&)> list;
   Index repeat = 1;            ///< number of times that the phase runs
-  Seconds latency{};           ///< time of one run that does not depend on its bytes
+  Seconds latency{};           ///< part of one run's time that does not depend on its bytes
   double link_efficiency = 1;  ///< share of the links' rates that the algorithm gets
   double longest_fill = 0;     ///< for fill_time(); 0: the phase is not a pipeline
 };

@@ -108,7 +108,7 @@ static std::vector<Workload> paper_workloads() {
   constexpr std::array<Index, 4> resnet50 = {3, 4, 6, 3}, resnet152 = {3, 8, 36, 3};
   return {
       {"bert-large",
-       "BERT-Large, sequence 128, fp16; the V100 times of 1-bit Adam's Table 1",
+       "BERT-Large, sequence 128, fp16; V100 times from Table 1 of the paper on 1-bit Adam",
        Source::published,
        0,
        {{"v100-pcie", 1, ms(36.65), ms(33.63)},

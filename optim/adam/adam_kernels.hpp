@@ -51,8 +51,8 @@ ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_d
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
 }
 
-/// What an update reads for a coordinate. A GPU cannot read ahead of a division or a root, so an update reads several
-/// coordinates before it computes anything.
+/// What an update reads for a coordinate. A GPU cannot move later loads ahead of a division or a square root, so an
+/// update loads several coordinates before it computes anything.
 struct Coordinate {
   float x, momentum, variance, gradient;
 };
@@ -124,7 +124,7 @@ struct MoveKernel {
   float* x;
   float* momentum;
   const float* variance;
-  const std::uint8_t* moving = nullptr;  ///< [tensors]: nonzero if the variance moves; null: none
+  const std::uint8_t* moving = nullptr;  ///< [tensors]: nonzero if a tensor's variance is still updated; null: none is
 
   struct Element {
     AdamStep s;

@@ -181,7 +181,7 @@ void TwoStage::renew_exchange() {
   exchange_->adopt_errors(*last);
 }
 
-/// Applies the floor to the variance that the last update froze, and reports it.
+/// Applies the floor to the variance that the last update froze, and reports how many coordinates it raised.
 void TwoStage::raise_variance(StepReport& report) {
   const Index raised = raise_variance();
   if (parse_variance_floor(config_.variance_floor).value == 0) return;

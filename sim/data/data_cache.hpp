@@ -10,8 +10,8 @@ namespace onebit::sim {
 /// Keeps the last source that was asked for, so that the arms and seeds of a study do not read or make it again.
 class DataCache {
  public:
-  /// Returns what make_data returns. If only the seed differs from the last configuration, the source has the examples
-  /// of the last one; files are not read again then, even if they have changed.
+  /// Returns what make_data returns. If the configuration differs from the previous one only in its seed, the previous
+  /// examples are used again; files are not read again then, even if they have changed.
   std::shared_ptr<const DataSource> get(const DataConfig& config);
 
  private:

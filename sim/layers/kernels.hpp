@@ -187,8 +187,8 @@ struct TokenOrderKernel {
   }
 };
 
-/// Adds one part of each worker's places to the gradients of their tokens. The first place of a token sums all of that
-/// token's places, in their order, so that no two calls write the same element.
+/// Adds the gradients of one part of each worker's places to those of their tokens. The call for the first place of a
+/// token in the part adds all of that token's places, in their order, so that no two calls write the same element.
 struct EmbedGradientKernel {
   Index own_places, first, count;  ///< places per worker; first place and size of the part
   Index width;

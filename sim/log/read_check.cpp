@@ -78,8 +78,8 @@ void check_ahead(std::span<const std::string> paths) {
   try {
     for (std::size_t t = 0; t < std::min({paths.size(), cores, most}); ++t) threads.emplace_back(work);
   } catch (const std::system_error&) {
-    // The system cannot start more threads. Those that have started check all files; without any, files are checked
-    // when they are opened.
+    // The system cannot start more threads. Those that have started check all files; if none has started, files are
+    // checked when they are opened.
   }
 }
 

@@ -74,7 +74,8 @@ std::unique_ptr<Layer> make_deep(const ModelConfig& config, Index hidden, Parame
   return std::make_unique<Sequential>(std::move(layers));
 }
 
-/// Makes a model with `factors` numbers v and, unless `hidden` is 0, a deep part with a first layer of this width.
+/// Makes a model with a vector of `factors` numbers for each table row and, unless `hidden` is 0, a deep part whose
+/// first layer has `hidden` units.
 std::unique_ptr<Model> make_split(const device::Device& device, const ModelConfig& config, const DataSource& data,
                                   Index factors, Index hidden) {
   check_fields(config, data, 1 + factors);

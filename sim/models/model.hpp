@@ -194,8 +194,8 @@ enum class Input { features, images, tokens, bags, none, any };
 struct ModelEntry {
   std::string_view name;
   std::string_view doc;
-  /// Options model.* that the model uses, separated by spaces, and the groups `tables` and `boundary`; model.init
-  /// applies to every model.
+  /// Names of the options model.* that the model uses, separated by spaces, and of the groups `tables` and `boundary`
+  /// if it uses them; model.init applies to every model.
   std::string_view options;
   Input input;
   Target target;  ///< what to predict from token data

@@ -163,7 +163,7 @@ double Network::gradient_flops(Index examples) const {
   return layers_->flops(true) * static_cast<double>(examples);
 }
 
-/// Adds the scores of examples of two classes.
+/// Adds the scores of the examples if there are exactly two classes.
 void Network::add_scores(const Batch& batch, Evaluation& result) const {
   if (targets_ != 1 || layers_->outputs() != 2) return;
   const auto logits = logits_.fetch(2 * batch.rows());

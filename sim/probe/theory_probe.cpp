@@ -155,7 +155,7 @@ void TheoryProbe::measure_gradient(const optim::StateView& state, ProbeRow& row)
   row.least_denominator = std::sqrt(least_positive(*denominator.variance)) * term.correction + term.eps;
 }
 
-/// Uses the same examples at both ends, so that their noise cancels.
+/// Uses the same examples at both ends of the path, so that their noise cancels.
 void TheoryProbe::measure_path(Replica& replica, Index step, ProbeRow& row) {
   set_point(replica, moved_point_);
   mean_gradient(replica, step, moved_point_, scratch_);

@@ -199,7 +199,8 @@ TEST_CASE("report: the page of one run says how far it got, and its controls wor
   REQUIRE(run_onebit(folder, {"report", "a.h5", "-o", "report.html"}).status == 0);
   const std::string page = read_file(folder / "report.html");
   CHECK_THAT(page, Contains("How far does adam get, and what does it send?") && Contains("adam ends at a loss of ") &&
-                       Contains(" at the start; each worker sent ") && Contains(", as much as dense fp32 (2x more than fp16).</p>") &&
+                       Contains(" at the start; each worker sent ") &&
+                       Contains(", as much as dense fp32 (2x more than fp16).</p>") &&
                        Contains("<p class=\"costs\">The run takes an estimated ") && !Contains("'onebit price LOG'"));
   const Outcome checked = check_page(folder, {"clicks", "report.html"});
   ONEBIT_SKIP_UNLESS(checked.status != 77, "chromium", "python3 has nothing for it, or a program is missing");
@@ -336,9 +337,10 @@ TEST_CASE(
   const std::regex stages("Its 10 dense steps send [0-9]+% of its bytes; after them a step with an exchange sends ");
   CHECK(std::regex_search(page, faster));
   CHECK(std::regex_search(page, stages));
-  CHECK_THAT(page, Contains("<li>The ranges hold if its exchanges take up to 50% (eth1) or 20% (ib100) more or less "
-                            "time than estimated; ") &&
-                       Contains("<li>A step computes for 12 us; the longer that is, the less the exchanges matter.<"));
+  CHECK_THAT(page,
+             Contains("<li>The ranges hold if its exchanges take up to 50% (eth1) or 20% (ib100) more or less "
+                      "time than estimated; ") &&
+                 Contains("<li>A step computes for 12 us; the longer it computes, the less the exchanges matter.<"));
   CHECK_THAT(page, Contains("<li>It is slower on ib100 because of latency: ") && !Contains(" times as long on eth25"));
 }
 

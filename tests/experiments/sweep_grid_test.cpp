@@ -57,14 +57,15 @@ TEST_CASE("sweep grid: arms against rates, with a mark for each arm's best and w
   const Sweep sweep = two_arms();
   const SweepGrid grid = grid_of(sweep.points, sweep.results);
   CHECK(printed(grid) ==
-        "final loss, mean ± 95% interval over 2 seeds; *: the lowest of the arm\n"
+        "final loss, mean ± 95% interval over 2 seeds; *: the arm's lowest\n"
         "arm / optimizer.lr          0.001             0.01             0.1         1\n"
         "adam                2.015 ± 0.064    1.015 ± 0.064 *  diverged 1/2         -\n"
         "sgd                   not run 1/2                -         1.5 ± 0 *  failed\n");
   CHECK(grid.best == std::size_t{0});
   CHECK(answer_of(grid, "out") ==
-        "So far, lowest mean final loss: 1.015 ± 0.064 over 2 seeds, adam at optimizer.lr 0.01; next is sgd at "
-        "optimizer.lr 0.1, which ends at a final loss 47.8% higher ('onebit analyze out' judges the difference).");
+        "So far, adam at optimizer.lr 0.01 has the lowest mean final loss, 1.015 ± 0.064 over 2 seeds; the next best, "
+        "sgd "
+        "at optimizer.lr 0.1, ends at a final loss 47.8% higher ('onebit analyze out' judges the difference).");
 }
 
 TEST_CASE("sweep grid: two arms are as far apart as their verdict says, relative to the parent") {
@@ -75,10 +76,9 @@ TEST_CASE("sweep grid: two arms are as far apart as their verdict says, relative
     sweep.points.back().config.optimizer.name = "onebit-adam";
   }
   // 1 - sqrt(0.9/1 * 3.2/4). Relative to the other arm, it would be sqrt(1/0.9 * 4/3.2) - 1; for the means, 0.9/4.1.
-  CHECK_THAT(
-      answer_of(grid_of(sweep.points, sweep.results), "out"),
-      Contains("; next is dense; compared with it, the best arm ends at a final loss 15.1% lower ('onebit analyze "
-               "out' judges the difference)."));
+  CHECK_THAT(answer_of(grid_of(sweep.points, sweep.results), "out"),
+             Contains("; compared with the next best, dense, it ends at a final loss 15.1% lower ('onebit analyze "
+                      "out' judges the difference)."));
 }
 
 TEST_CASE("sweep grid: a paired difference that contradicts the ranking is left out") {
@@ -89,7 +89,7 @@ TEST_CASE("sweep grid: a paired difference that contradicts the ranking is left 
     sweep.add("lamb", "0.1", seed, PointStatus::done, 9);
   }
   CHECK_THAT(answer_of(grid_of(sweep.points, sweep.results), "out"),
-             Contains("; next is sgd ('onebit analyze out' judges the difference)."));
+             Contains("; the next best is sgd ('onebit analyze out' judges the difference)."));
 }
 
 TEST_CASE("sweep grid: a best rate at the end of those tried is a warning, of a search") {
@@ -107,8 +107,8 @@ TEST_CASE("sweep grid: a best rate at the end of those tried is a warning, of a 
   const std::string start = "warning: the best optimizer.lr is at the end of the values tried: sgd (smallest); ";
   CHECK(swept.str() == start + "a better one may be beyond it\n");
   CHECK(tuned.str() == start + "widen the range of --tune\n");
-  CHECK_THAT(printed(grid), Contains("final loss; *: the lowest of the arm\n"));
-  CHECK_THAT(answer_of(grid, "out"), Contains("Lowest final loss: 0, adam at optimizer.lr 0.2"));
+  CHECK_THAT(printed(grid), Contains("final loss; *: the arm's lowest\n"));
+  CHECK_THAT(answer_of(grid, "out"), Contains("adam at optimizer.lr 0.2 has the lowest final loss, 0"));
 }
 
 TEST_CASE("sweep grid: points that differ only in one option, or only in seeds, are a list") {
@@ -122,7 +122,8 @@ TEST_CASE("sweep grid: points that differ only in one option, or only in seeds, 
   Sweep seeds;
   for (const std::uint32_t seed : {1U, 2U}) seeds.add("", "0.1", seed, PointStatus::done, seed);
   CHECK_THAT(printed(grid_of(seeds.points, seeds.results)), Contains("final loss  done\n 1.5 ± 6.4   2/2  *\n"));
-  CHECK(answer_of(grid_of(seeds.points, seeds.results), "out") == "Lowest mean final loss: 1.5 ± 6.4 over 2 seeds.");
+  CHECK(answer_of(grid_of(seeds.points, seeds.results), "out") ==
+        "The lowest mean final loss is 1.5 ± 6.4 over 2 seeds.");
 }
 
 TEST_CASE("sweep grid: a sweep without a whole cell says so, and why") {

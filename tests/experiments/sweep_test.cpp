@@ -148,7 +148,7 @@ TEST_CASE("sweep: every point is a run with a log, and the index has them all") 
   CHECK_THAT(index, StartsWith("name,optimizer,optimizer.lr,seed,status,last_step,train_loss,eval_loss,"));
   CHECK(count(index, ",done,300,") == 10);
   CHECK_THAT(run.out, Contains("\nonebit-adam ") && Contains("individual runs: out/index.csv") &&
-                          Contains("Lowest mean final loss: "));
+                          Contains(" has the lowest mean final loss, "));
   CHECK(files(folder, "out", ".part").empty());
   CHECK(files(folder, "out", "lock-0-1").empty());
   const std::string first = lines_of(index)[1].substr(0, 16);
@@ -406,7 +406,7 @@ TEST_CASE("sweep: a run that takes too long is ended, and stays so until asked f
                                              "1000", "--time-limit", "1", "-o", "out"});
   const Outcome run = run_onebit(folder, sweep);
   CHECK(run.status == 1);
-  CHECK_THAT(run.err, Contains("longer than the time limit") && Contains("onebit: error: 1 of 2 points failed"));
+  CHECK_THAT(run.err, Contains("exceeded the time limit") && Contains("onebit: error: 1 of 2 points failed"));
   const std::string index = read_file(folder / "out/index.csv");
   CHECK_THAT(index, Contains(",6,1,done,6,") && Contains(",100000000,1,timeout,0,nan"));
   const auto written = fs::last_write_time(files(folder, "out", ".out").front());
@@ -417,7 +417,7 @@ TEST_CASE("sweep: a run that takes too long is ended, and stays so until asked f
     CHECK(fs::last_write_time(out) <= written + std::chrono::seconds(5));
   const Outcome retried = run_onebit(folder, joined(sweep, {"--retry-failed"}));
   CHECK(retried.status == 1);
-  CHECK_THAT(retried.err, Contains("longer than the time limit"));
+  CHECK_THAT(retried.err, Contains("exceeded the time limit"));
 }
 
 TEST_CASE("sweep: a run that fails is a row with a reason, one that diverges a result") {
@@ -564,8 +564,8 @@ TEST_CASE("sweep: --tune finds each arm's best rate, also when it is interrupted
   const Outcome run = run_onebit(folder, sweep("undisturbed"));
   CAPTURE(run.err, run.out);
   REQUIRE(run.status == 0);
-  CHECK_THAT(run.out,
-             Contains("\nadam ") && Contains("\nsgd ") && Contains(" *") && Contains("Lowest mean final loss: "));
+  CHECK_THAT(run.out, Contains("\nadam ") && Contains("\nsgd ") && Contains(" *") &&
+                          Contains(" has the lowest mean final loss, "));
   CHECK(play_interrupted(folder, sweep("out"), {SIGKILL, SIGTERM}, 20) == 2);
   CHECK(index_of(folder, "out") == index_of(folder, "undisturbed"));
   CHECK(lines_of(index_of(folder, "out")).size() == 25);

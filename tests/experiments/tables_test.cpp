@@ -153,8 +153,9 @@ TEST_CASE("tables: the answer of freeze keeps its verdicts on a narrow terminal,
   row.freeze = cost;
   const std::string text = on_paper(
       80, [&](std::ostream& out) { print_answer(answer, "onebit analyze --validate --freeze-at 78,156", out); });
-  CHECK_THAT(text, StartsWith("freezing after 39 of 300 steps (13%) costs too much: with compression, seed 4\n"
-                              "  loses 4% (margin: 1%), although the mean over the seeds is a gain of 2.33%\n"));
+  CHECK_THAT(text, StartsWith("freezing after 39 of 300 steps (13%) costs too much: with compression, the cost\n"
+                              "  is 4% for seed 4 (margin: 1%), although the mean over the seeds is a gain of\n"
+                              "  2.33%\n"));
   CHECK_THAT(text, Contains("\nboth together (compressed)     -2% ± 13%  too costly: seed 4 is beyond the\n" +
                             std::string(42, ' ') + "margin\n"));
   CHECK_THAT(text, !Contains("also shows"));

@@ -95,7 +95,7 @@ TEST_CASE("terminal: a sweep ends with arms and rates, and one sentence", "[once
   CHECK_FALSE(shown.line_with("optimizer.lr").empty());
   CHECK_THAT(last_screen(shown), Contains("over 2 seeds") && Contains(" *") &&
                                      Contains("individual runs: sweep/index.csv") &&
-                                     Contains("Lowest mean final loss: "));
+                                     Contains(" has the lowest mean final loss, "));
   const ShownText narrow(bytes_in_terminal(folder, small_sweep(), 40));
   CHECK(narrow.widest() <= 40);
 }

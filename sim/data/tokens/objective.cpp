@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMaskedShare = 0.15;
 
-/// Returns `share` of 2^32, so that a random word is below the result with this probability.
+/// Returns `share` times 2^32: a random word is below the result with probability `share`.
 constexpr std::uint32_t below(double share) {
   return static_cast<std::uint32_t>(share * 0x1p32);
 }

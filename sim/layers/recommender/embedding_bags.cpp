@@ -216,7 +216,7 @@ void EmbeddingBags::update(double lr, Index rows) {
   }
 }
 
-/// Records the row numbers that workers send to the owners of the rows, 4 bytes each.
+/// Records the traffic of the row numbers that workers send to the owners of the rows, 4 bytes each.
 void EmbeddingBags::record(netmodel::TrafficList& traffic) {
   if (shape_.workers == 1) return;
   const Index numbers = ceil_div(std::ssize(lists_.examples), shape_.workers);

@@ -10,8 +10,8 @@ namespace onebit::sim {
 
 /// How embedding tables are divided among the workers. `table`: every worker owns a contiguous range of whole tables;
 /// of T tables, the first T mod N of the N workers own one more than the others. `row`: every worker owns a contiguous
-/// range of the rows of every table, and sends the sum of the rows that it owns. `column`: every worker owns a
-/// contiguous range of the columns of every table.
+/// range of the rows of every table, and sends, for each bag, the sum of the rows that it owns. `column`: every worker
+/// owns a contiguous range of the columns of every table.
 enum class TableSplit { table, row, column };
 
 /// Returns the split with this name. Throws ConfigError for an unknown name.
