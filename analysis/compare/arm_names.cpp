@@ -112,6 +112,12 @@ bool has_effect(const std::string& option, const Options& arm) {
   if (option == "optimizer" || option == kRate || optim::options_of_optimizer(optimizer).empty()) return true;
   if (is_in("optimizer")) return optim::takes_option(optimizer, option.substr(std::string("optimizer.").size()));
   if (is_in("freeze")) return optim::takes_option(optimizer, "freeze");
+  if (is_in("boundary") && option != "boundary.codec") {
+    const auto read = compress::options_of_codec(value_in(arm, "boundary.codec"));
+    return !read || !has_word("k levels block threshold scaled packing", last_part(option)) ||
+           has_word(*read, last_part(option));
+  }
+
   if (!is_in("codec") && !is_in("feedback") && !is_in("channel")) return true;
   optim::OptimizerConfig config;
   config.name = optimizer;

@@ -232,7 +232,9 @@ std::vector<std::string> cautions_of(const Report& report) {
       named_arms(comparison, "Diverged",
                  [](const ArmFigures& arm) { return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")"; }),
       named_arms(comparison, "Ended above the starting loss", [](const ArmFigures& arm) {
-        return arm.above_start ? " (" + number(arm.final_loss.mean, 3) + ")" : "";
+        if (!arm.above_start) return std::string();
+        return " (" + number(arm.final_loss.mean, 3) +
+               (arm.finished > 1 ? ", mean over " + html::counted(arm.finished, "seed") : "") + ")";
       })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
   lines.push_back(few_evaluations_text(comparison));

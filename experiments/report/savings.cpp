@@ -13,6 +13,7 @@
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/html.hpp"
+#include "experiments/report/speeds.hpp"
 #include "optim/read_options.hpp"
 
 namespace onebit::experiments {
@@ -25,96 +26,7 @@ using analysis::RunCurve;
 using analysis::Verdict;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kBytes = 2, kSeconds = 3;  // axes of RunCurve::x: bytes, and seconds on the first cluster
-
-/// Whether a ratio is far enough from 1 to be named.
-bool is_visible(double ratio) {
-  constexpr double visible = 0.005;
-  return std::isfinite(ratio) && ratio > 0 && std::abs(ratio - 1) >= visible;
-}
-
-/// A verdict's arm and baseline.
-struct Pair {
-  const Arm &arm, &baseline;
-  const ArmFigures &here, &there;
-};
-
-Pair pair_of(const Report& report, const Verdict& verdict) {
-  const auto arm_called = [&](const std::string& name) -> const Arm& {
-    return *std::ranges::find(report.arms, name, &Arm::name);
-  };
-  return {arm_called(verdict.arm), arm_called(verdict.baseline), figures_of(report.comparison, verdict.arm),
-          figures_of(report.comparison, verdict.baseline)};
-}
-
-/// The time of a baseline divided by that of an arm on one cluster; low and high: if the arm's exchanges take longer or
-/// shorter by the cluster's uncertainty.
-struct Speed {
-  std::size_t cluster = 0;
-  double ratio = kNone, low = kNone, high = kNone;
-};
-
-std::vector<Speed> speeds_of(const Pair& pair) {
-  std::vector<Speed> speeds;
-  for (std::size_t c = 0; c < pair.here.seconds.size(); ++c) {
-    const analysis::ClusterSeconds &here = pair.here.seconds[c], &there = pair.there.seconds[c];
-    const double ratio = there.seconds.mean / here.seconds.mean;
-    if (std::isfinite(ratio))
-      speeds.push_back({c, ratio, there.seconds.mean / here.longer, there.seconds.mean / here.shorter});
-  }
-  return speeds;
-}
-
-/// Returns the verb that precedes speed_text; it says "may" if the range leaves open whether the arm is faster.
-std::string verb_of(const Speed& speed) {
-  const bool open = speed.low < 1 && speed.high > 1;
-  return speed.ratio >= 1 ? (open ? "may be " : "is an estimated ") : open ? "may take " : "takes an estimated ";
-}
-
-/// Returns "1.44 times as fast on eth1".
-std::string speed_text(const Speed& speed, const std::string& cluster) {
-  const bool faster = speed.ratio >= 1;
-  return number(faster ? speed.ratio : 1 / speed.ratio, 3) + " times as " + (faster ? "fast" : "long") + " on " +
-         cluster;
-}
-
-/// Returns " (0.97 to 2.8)", the range of speed_text's number.
-std::string range_text(const Speed& speed) {
-  const bool faster = speed.ratio >= 1;
-  return " (" + number(faster ? speed.low : 1 / speed.high, 3) + " to " +
-         number(faster ? speed.high : 1 / speed.low, 3) + ")";
-}
-
-/// The clusters on which an arm gains most and least, or one of them if the other adds nothing; none if its time is
-/// about the same as its baseline's on all of them.
-std::vector<Speed> named_speeds(const Pair& pair) {
-  const std::vector<Speed> speeds = speeds_of(pair);
-  if (std::ranges::none_of(speeds, is_visible, &Speed::ratio)) return {};
-  const auto [least, most] = std::ranges::minmax_element(speeds, {}, &Speed::ratio);
-  if (!is_visible(least->ratio)) return {*most};
-  if (!is_visible(most->ratio)) return {*least};
-  if (number(least->ratio, 2) == number(most->ratio, 2)) return {most->ratio > 1 ? *most : *least};
-  if (most->ratio < 1) return {*least, *most};
-  return {*most, *least};
-}
-
-/// Whether the arm is faster on the first of two clusters and slower on the second.
-bool turns(const std::vector<Speed>& speeds) {
-  return speeds.size() == 2 && speeds[0].ratio > 1 && speeds[1].ratio < 1;
-}
-
-/// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8), but takes an estimated 1.84 times as long on ib100 (1.5 to
-/// 2.2)"; empty without speeds.
-std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds) {
-  if (speeds.empty()) return "";
-  const auto on = [&](const Speed& speed) {
-    return speed_text(speed, clusters[speed.cluster].name) + range_text(speed);
-  };
-  const std::string first = verb_of(speeds.front()) + on(speeds.front());
-  if (speeds.size() == 1) return first;
-  const bool same = verb_of(speeds[0]) == verb_of(speeds[1]);
-  return first + (turns(speeds) ? ", but " : " and ") + (same ? "" : verb_of(speeds[1])) + on(speeds[1]);
-}
+constexpr std::size_t kSteps = 0, kBytes = 2, kSeconds = 3;  // axes of RunCurve::x; kSeconds: on the first cluster
 
 /// Says why an arm that sends less is slower on the cluster where it gains least; otherwise empty.
 std::string reason_text(const Pair& pair, const std::vector<Speed>& speeds,
@@ -256,7 +168,7 @@ std::string reached_text(const ArmFigures& arm, double target) {
 
 /// Whether every finished run of an arm reached a loss.
 bool all_reached(const ArmFigures& arm, double target) {
-  return std::isfinite(reached_in_the_mean(arm, 0, target));
+  return std::isfinite(reached_in_the_mean(arm, kSteps, target));
 }
 
 /// Considers the arms in an arm's grid that have no diverged run and whose finished runs all reached a loss. Returns
@@ -346,6 +258,10 @@ std::string target_costs_text(const Report& report, const Pair& best) {
   if (given && !(all_reached(pair.here, target) && all_reached(pair.there, target)))
     return "A loss of " + number(target, 4) + " was reached by " + reached_text(pair.here, target) + " and " +
            reached_text(pair.there, target) + ".";
+  for (const ArmFigures* arm : {&pair.here, &pair.there}) {
+    if (given && reached_in_the_mean(*arm, kSteps, target) == 0)
+      return analysis::spoken_name(arm->name) + " starts at or below a loss of " + number(target, 4) + ".";
+  }
   const std::string rates = quickest_text(report, best, pair);
   if (!given && rates.empty() && is_like_the_run(pair, target)) return "";
   const std::string costs = costs_until(pair, target);

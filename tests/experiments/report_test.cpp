@@ -188,6 +188,7 @@ TEST_CASE("report: the cost of a loss is that at the quickest rates, unless --be
   CHECK_THAT(page("0.5"),
              Contains("A loss of 0.5 was reached by 0 of 2 runs of sgd (lr 0.01) and 2 of 2 runs of adam (lr 0.1)"));
   CHECK_THAT(page("0.5", {"--best"}), Contains(" and 0 of 2 runs of adam (lr 0.01)"));
+  CHECK_THAT(page("100"), Contains(" starts at or below a loss of 100."));
   CHECK_THAT(page("1.2"), Contains("To reach a loss of 1.2 at the learning rates that get there soonest ("));
   CHECK_THAT(page("1.2", {"--best"}),
              Contains("To reach a loss of 1.2 at their best learning rates (sgd 0.01, adam 0.01), it "));

@@ -1,0 +1,51 @@
+#pragma once
+// How an arm's estimated times compare with its baseline's, in words.
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "experiments/report/report.hpp"
+
+namespace onebit::experiments {
+
+/// Whether a ratio is far enough from 1 to be named.
+bool is_visible(double ratio);
+
+/// A verdict's arm and baseline.
+struct Pair {
+  const analysis::Arm &arm, &baseline;
+  const analysis::ArmFigures &here, &there;
+};
+
+/// Returns the arms of a verdict and their figures, which must outlive the result.
+Pair pair_of(const Report& report, const analysis::Verdict& verdict);
+
+/// The time of a baseline divided by that of an arm on one cluster; low and high: if the arm's exchanges take longer or
+/// shorter by the cluster's uncertainty.
+struct Speed {
+  std::size_t cluster = 0;
+  double ratio = std::numeric_limits<double>::quiet_NaN(), low = ratio, high = ratio;
+};
+
+/// Returns the speeds on all clusters on which both times are known.
+std::vector<Speed> speeds_of(const Pair& pair);
+
+/// Returns the verb that precedes speed_text; it says "may" if the range leaves open whether the arm is faster.
+std::string verb_of(const Speed& speed);
+
+/// Returns "1.44 times as fast on eth1".
+std::string speed_text(const Speed& speed, const std::string& cluster);
+
+/// Returns the speeds on the clusters on which an arm gains most and least, or one of them if the other adds nothing;
+/// none if its time is about the same as its baseline's on all of them.
+std::vector<Speed> named_speeds(const Pair& pair);
+
+/// Whether the arm is faster on the first of two clusters and slower on the second.
+bool turns(const std::vector<Speed>& speeds);
+
+/// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8), but takes an estimated 1.84 times as long on ib100 (1.5 to
+/// 2.2)"; empty without speeds.
+std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds);
+
+}  // namespace onebit::experiments
