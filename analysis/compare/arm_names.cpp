@@ -190,7 +190,10 @@ bool names_rate(const std::string& name, const Options& arm) {
 bool value_before(const std::string& a, const std::string& b) {
   const double x = number_in(a), y = number_in(b);
   if (std::isnan(x) != std::isnan(y)) return std::isnan(y);
-  return std::isnan(x) || x == y ? a < b : x < y;
+  if (!std::isnan(x)) return x == y ? a < b : x < y;
+  const std::size_t colon = a.find(':');
+  const bool same_word = colon != std::string::npos && a.substr(0, colon) == b.substr(0, b.find(':'));
+  return same_word && b.size() > colon ? value_before(a.substr(colon + 1), b.substr(colon + 1)) : a < b;
 }
 
 bool options_before(const Options& a, const Options& b) {

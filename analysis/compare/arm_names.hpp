@@ -29,7 +29,8 @@ std::string spoken_name(const std::string& name);
 /// Whether an arm's name contains the learning rate of its options, as in "adam, lr 0.01".
 bool names_rate(const std::string& name, const std::map<std::string, std::string>& arm);
 
-/// Orders values of an option: numbers by size and before words.
+/// Orders values of an option: numbers by size and before words; values such as fixed:20 and fixed:100 by what follows
+/// the colon.
 bool value_before(const std::string& a, const std::string& b);
 
 /// Whether configuration a comes before b: by the values of their options, first the label, then the optimizer and its

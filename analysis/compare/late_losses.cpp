@@ -47,8 +47,8 @@ std::string falling_text(const Arm& behind, const Arm& ahead, double margin) {
   const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
   if (!(least > most + 2 * margin)) return "";
   return "the loss of " + behind.name + " was still falling when its runs ended, by " + percent(least) +
-         " or more over the last tenth of the steps, and that of " + ahead.name + " by " + percent(most) +
-         " or less: a longer run may change the order";
+         " or more over the last tenth of the steps, and that of " + ahead.name +
+         (most > 0 ? " by " + percent(most) + " or less" : " no longer") + ": a longer run may change the order";
 }
 
 /// The losses of one run over the last fifth of its steps.
@@ -73,7 +73,7 @@ LateLosses late_losses(const Run& run) {
   return late;
 }
 
-/// Returns the warning if the arms differ in the last evaluations alone; otherwise empty.
+/// Returns the warning if the arms differ or are equivalent in the last evaluations alone; otherwise empty.
 std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
   std::vector<double> here, there;
   double rise = 0;
@@ -86,11 +86,14 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdi
     }
   }
   const Difference difference = paired_difference(there, here, verdict.criterion.level_of_each());
-  if (!(rise > verdict.criterion.margin) || !difference.contains_zero()) return "";
+  const double margin = verdict.criterion.margin;
+  const bool equivalent = verdict.judgement == Judgement::equivalent;
+  const bool agrees = equivalent ? within_margin(difference, margin) : !difference.contains_zero();
+  if (!(rise > margin) || agrees || std::isnan(difference.low)) return "";
   return "averaged over the evaluations in the last fifth of the steps, the losses of " + arm.name + " and " +
-         baseline.name + " cannot be told apart (" + range_text(difference) +
-         "): the verdict hinges on the last evaluation, and losses rise there by up to " + percent(rise) +
-         " from one to the next";
+         baseline.name + (equivalent ? " are not shown to be equivalent (" : " cannot be told apart (") +
+         range_text(difference) + "): the verdict hinges on the last evaluation, and losses rise there by up to " +
+         percent(rise) + " from one to the next";
 }
 
 }  // namespace
@@ -102,7 +105,8 @@ void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict) {
     const std::string falling = falling_text(behind, ahead, verdict.criterion.margin);
     if (!falling.empty()) verdict.warnings.push_back(falling);
   }
-  if (verdict.judgement != Judgement::better && verdict.judgement != Judgement::worse) return;
+  constexpr Judgement judged[] = {Judgement::better, Judgement::worse, Judgement::equivalent};
+  if (std::ranges::find(judged, verdict.judgement) == std::end(judged)) return;
   const std::string hinge = hinge_text(baseline, arm, verdict);
   verdict.hinges_on_last = !hinge.empty();
   if (verdict.hinges_on_last) verdict.warnings.push_back(hinge);

@@ -109,15 +109,17 @@ std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std
   return root;
 }
 
-/// Returns the note on optimizers whose parents were not run.
+/// Returns the note on optimizers whose parents are not among the arms.
 std::string missing_parents(const std::vector<std::string>& optimizers, const std::vector<std::string>& parents,
-                            const std::string& baseline) {
+                            const Arm& baseline) {
   const bool one = optimizers.size() == 1, one_parent = parents.size() == 1;
-  const std::string all = enumerated(parents);
-  return enumerated(optimizers) + (one ? " is" : " are") + " compared with " + baseline + ", because " +
-         (one ? "its" : "their") + (one_parent ? " parent " : " parents ") + all + (one_parent ? " was" : " were") +
-         " not run; the " + (one ? "difference includes that" : "differences include those") + " between " +
-         (one_parent ? all : "a parent") + " and " + baseline;
+  const std::string all = enumerated(parents), baseline_optimizer = optimizer_of(baseline);
+  const std::string of =
+      baseline.name.find(baseline_optimizer) == std::string::npos ? " (" + baseline_optimizer + ")" : "";
+  return enumerated(optimizers) + (one ? " is" : " are") + " compared with " + baseline.name + of + ", because " +
+         (one ? "its" : "their") + (one_parent ? " parent " : " parents ") + all + (one_parent ? " is" : " are") +
+         " not among the arms; the " + (one ? "difference includes that" : "differences include those") + " between " +
+         (one_parent ? all : "a parent") + " and " + baseline_optimizer;
 }
 
 }  // namespace
@@ -137,6 +139,7 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
   for (const Arm& arm : arms) references.of.push_back(parent_arm(arms, grids, arm));
   references.baseline = best_arm(grid_with(grids, root_of(arms, references.of)));
   std::vector<std::string> orphans, parents;
+  const bool any_parent = std::ranges::any_of(references.of, [](const auto& of) { return of.has_value(); });
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (references.of[i] || i == references.baseline) continue;
     references.of[i] = references.baseline;
@@ -146,7 +149,11 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
     orphans.push_back(optimizer);
     if (std::ranges::find(parents, parent) == parents.end()) parents.push_back(parent);
   }
-  if (!orphans.empty()) references.notes.push_back(missing_parents(orphans, parents, arms[references.baseline].name));
+  if (!orphans.empty()) references.notes.push_back(missing_parents(orphans, parents, arms[references.baseline]));
+  if (!any_parent && orphans.empty() && grids.size() > 1 && !is_dense(arms[references.baseline])) {
+    references.notes.push_back("no arm is the parent of another, so all are compared with " +
+                               grid_with(grids, references.baseline).name + "; --baseline chooses another arm");
+  }
   return references;
 }
 

@@ -245,7 +245,7 @@ std::string need_text(const Verdict& verdict) {
   if (verdict.seeds_for_seen > 0) text += ", the observed difference " + seeds_needed_text(verdict.seeds_for_seen);
   const Index equivalence = verdict.seeds_for_equivalence;
   if (equivalence > 0 && verdict.seeds_needed <= useful_seeds)
-    text += ", showing equivalence " + seeds_needed_text(equivalence);
+    text += ", showing equivalence " + seeds_needed_text(equivalence) + " if the losses agree";
   return text;
 }
 
@@ -265,16 +265,19 @@ std::string seeds_needed_text(Index seeds) {
   return "about " + std::to_string((seeds + unit / 2) / unit * unit) + " seeds";
 }
 
+bool in_times(const Difference& difference) {
+  return difference.is_ratio && (difference.mean > kTenfold || difference.high > kTenfold);
+}
+
 std::string shift_text(const Difference& difference) {
   const double shift = difference.mean;
   if (shift == 0) return "the same final loss";
-  if (shift > kTenfold && difference.is_ratio) return "final loss " + times(shift) + " times as high";
+  if (in_times(difference)) return "final loss " + times(shift) + " times as high";
   return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
 }
 
 std::string range_text(const Difference& difference) {
-  if (difference.is_ratio && difference.high > kTenfold)
-    return times(difference.low) + " to " + times(difference.high) + " times as high";
+  if (in_times(difference)) return times(difference.low) + " to " + times(difference.high) + " times as high";
   return percent(difference.low) + " to " + percent(difference.high);
 }
 

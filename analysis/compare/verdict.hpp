@@ -83,7 +83,8 @@ struct Verdict {
   Index seeds_for_equivalence = 0;
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."
-  /// Whether the final losses differ, but not the means over the last fifth of the steps: see add_late_warnings.
+  /// Whether the final losses differ or are equivalent, but not the means over the last fifth of the steps: see
+  /// add_late_warnings.
   bool hinges_on_last = false;
   /// Runs left out, arms of different lengths, seeds without a partner, and those of add_late_warnings.
   std::vector<std::string> warnings;
@@ -101,8 +102,8 @@ std::string text_of(const std::vector<Verdict>& verdicts);
 /// Returns "b did not train: it ended at a loss of 4.2e+09, above its starting loss of 2.8".
 std::string untrained_text(const std::string& arm, const StartAndEnd& losses);
 
-/// Returns "detecting 1% takes about 11 seeds, showing equivalence about 14 seeds", with "the observed difference about
-/// 18 seeds" if that is above the one to detect.
+/// Returns "detecting 1% takes about 11 seeds, showing equivalence about 14 seeds if the losses
+/// agree", with "the observed difference about 18 seeds" if that is above the one to detect.
 std::string need_text(const Verdict& verdict);
 
 /// Returns "accuracy is 1.2 points lower (95% interval -2 to -0.4, not counted among the comparisons)"; empty unless
@@ -112,7 +113,10 @@ std::string accuracy_text(const Verdict& verdict);
 /// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers beyond any use.
 std::string seeds_needed_text(Index seeds);
 
-/// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
+/// Whether the texts state a difference as a ratio, because its mean or its interval reaches beyond a factor of ten.
+bool in_times(const Difference& difference);
+
+/// Returns "final loss 2.1% lower"; in times, "final loss 305 times as high".
 std::string shift_text(const Difference& difference);
 
 /// Returns the interval of a difference: "-3.56% to 5.3%", "0.4 to 1641 times as high".

@@ -128,7 +128,14 @@ Stay stay_of(double threshold, const StabilitySeries& series, const VarianceView
   return stay;
 }
 
-Threshold apply(double threshold, const std::vector<sim::StepRow>& rows, const VarianceView& view, Index dry_runs) {
+/// Returns the number of steps that a run was to take, or the number that it took if the log does not say. A run that
+/// diverged or was killed is judged like one that finished.
+Index planned_steps(const sim::LogHeader& header, const std::vector<sim::StepRow>& rows) {
+  return std::max(rows.back().step, static_cast<Index>(number_of(header, "steps", 0)));
+}
+
+Threshold apply(double threshold, const std::vector<sim::StepRow>& rows, const VarianceView& view, Index all_steps,
+                Index dry_runs) {
   Threshold result{.threshold = threshold, .stay = {}, .volume_ratio = nan, .loss_then = nan};
   result.published = stay_of(threshold, view.stability.back(), view, 1).freeze;
   result.stay = stay_of(threshold, rule_series(view), view, view.rule_dwell);
@@ -136,7 +143,7 @@ Threshold apply(double threshold, const std::vector<sim::StepRow>& rows, const V
   const auto row = std::ranges::find(rows, result.stay.freeze, &sim::StepRow::step);
   result.freeze_step = row->step;
   result.deepspeed_step = result.freeze_step + 1 - dry_runs;
-  result.share = static_cast<double>(result.freeze_step) / static_cast<double>(rows.back().step);
+  result.share = static_cast<double>(result.freeze_step) / static_cast<double>(all_steps);
   result.volume_ratio = 1 / (result.share + (1 - result.share) / 16);
   result.loss_then = row->loss;
   return result;
@@ -213,9 +220,9 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
 
 /// Returns the given lags or, if there are none, the run's own lag with a tenth and a third of it. A tenth of the run
 /// replaces the run's lag if that is unknown, or so long that two of them do not fit into the run.
-std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index last_step) {
+std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index all_steps) {
   if (!lags.empty()) return lags;
-  const Index rule = own > 0 && own <= last_step / 2 ? own : std::max<Index>(1, last_step / 10);
+  const Index rule = own > 0 && own <= all_steps / 2 ? own : std::max<Index>(1, all_steps / 10);
   for (const Index lag : {rule / 10, rule / 3, rule}) {
     if (lag > 0) lags.push_back(lag);
   }
@@ -240,14 +247,16 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
       std::max(number_of(log.header(), "schedule.warmup", 0), number_of(log.header(), "freeze.after", 0)));
   add_norms(rows, probes, log.path(), view);
   view.own_lag = log.header().variance_lag;
-  const std::vector<Index> lags = lags_or_default(options.lags, view.own_lag, rows.back().step);
+  const Index all_steps = planned_steps(log.header(), rows);
+  const std::vector<Index> lags = lags_or_default(options.lags, view.own_lag, all_steps);
   view.rule_lag = lags.back();
   const auto dwell = static_cast<Index>(number_of(log.header(), "freeze.dwell", 0));
   view.rule_dwell = dwell > 0 ? dwell : optim::default_dwell(view.rule_lag);
   const Weights weights(log.header(), rows, view.freeze_step);
   add_stability(lags, weights, view);
   const Index dry_runs = option_of(log.header(), "optimizer.semantics") == "deepspeed" ? 1 : 0;
-  for (const double threshold : options.thresholds) view.thresholds.push_back(apply(threshold, rows, view, dry_runs));
+  for (const double threshold : options.thresholds)
+    view.thresholds.push_back(apply(threshold, rows, view, all_steps, dry_runs));
   view.tensor_threshold = options.tensor_threshold;
   add_tensors(log, options.tensor_threshold, weights, view);
   add_drift(weights, rows, probes, view);

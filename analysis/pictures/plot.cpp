@@ -266,7 +266,8 @@ std::string script_of(const HeatMap& map) {
          << " noenhanced\nset cblabel " << quoted(map.value_label) << " noenhanced\nset format cb '%g'\n"
          << "set palette defined (0 '#00224e', 1 '#7d7c78', 2 '#fee838')\nset yrange [*:*] reverse\nset tics nomirror "
             "out\n"
-         << "set datafile missing 'NaN'\nunset key\n";
+         << "set datafile missing 'NaN'\nunset key\n"
+         << "set object 1 rectangle from graph 0, 0 to graph 1, 1 behind fc rgb '#bbbbbb' fs solid noborder\n";
   if (map.high > map.low) script << "set cbrange [" << map.low << ":" << map.high << "]\n";
   write_names("x", map.columns, 12, script);
   write_names("y", map.rows, 30, script);

@@ -133,8 +133,11 @@ Table tensors_table(const analysis::VarianceView& view) {
     table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step, view.freeze_step),
                number(tensor.last_ratio), number(tensor.drift)});
   }
-  if (tensors.size() > kTensorsShown)
-    table.add({std::to_string(tensors.size() - kTensorsShown) + " more, which became stable earlier"});
+  if (tensors.size() > kTensorsShown) {
+    const bool stable = tensors[kTensorsShown].stable_step > 0;
+    table.add({std::to_string(tensors.size() - kTensorsShown) +
+               (stable ? " more, which became stable earlier" : " more, with higher last ratios")});
+  }
   return table;
 }
 

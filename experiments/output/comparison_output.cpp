@@ -158,9 +158,15 @@ Table arms_table(const std::vector<ArmFigures>& arms) {
 
 std::string baselines_of(const std::vector<ArmFigures>& arms) {
   const std::string sent = ", divided by those sent";
-  const std::string fp16 =
-      has_boundary(arms) ? "" : "vs fp16: bytes of " + arms.front().ratio_fp16.baseline + sent + "; ";
-  return fp16 + "vs fp32: bytes of " + arms.front().ratio_fp32.baseline + sent;
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& column, analysis::DenseRatio ArmFigures::*ratio) {
+    const auto known = [&](const ArmFigures& arm) { return std::isfinite((arm.*ratio).times.mean); };
+    const auto arm = std::ranges::find_if(arms, known);
+    if (arm != arms.end()) parts.push_back(column + ": bytes of " + ((*arm).*ratio).baseline + sent);
+  };
+  if (!has_boundary(arms)) add("vs fp16", &ArmFigures::ratio_fp16);
+  add("vs fp32", &ArmFigures::ratio_fp32);
+  return join(parts, "; ");
 }
 
 std::string few_evaluations_text(const analysis::Comparison& comparison) {
@@ -191,7 +197,9 @@ Table targets_table(const analysis::Comparison& comparison) {
       others.push_back(arm.name);
       continue;
     }
-    std::vector<std::string> row = {arm.name, std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
+    const std::string diverged =
+        arm.diverged == 0 ? "" : " (" + std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged)";
+    std::vector<std::string> row = {arm.name + diverged, std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
                                     interval_text(cost.steps, 3), interval_text(cost.samples, 3),
                                     with_interval(bytes_text(cost.bytes.mean), cost.bytes)};
     for (const analysis::ClusterSeconds& time : cost.seconds)

@@ -49,36 +49,49 @@ bool may_be_within_margin(const Verdict& verdict) {
   return difference.low < verdict.criterion.margin && difference.high > -verdict.criterion.margin;
 }
 
-/// Relative differences of at least this size are not stated in percent.
-constexpr double kTenfold = 9;
-
-/// Returns by how much the losses differ, ", by 0.64% to 2.94%", the ends of the interval; empty where losses blew up.
+/// Returns by how much the losses differ, ", by 0.64% to 2.94%" or ", 6.8 to 11 times as high", the ends of the
+/// interval; then where this holds, if that is restricted.
 std::string extent_text(const Verdict& verdict) {
   const analysis::Difference& difference = verdict.difference;
-  if (!(difference.high < kTenfold)) return "";
+  const std::string only = verdict.hinges_on_last ? ", but only at the last evaluation" : "";
+  if (analysis::in_times(difference)) return ", " + analysis::range_text(difference) + only;
   const auto [least, most] = std::minmax({std::abs(difference.low), std::abs(difference.high)});
-  return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%";
+  return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%" + only;
 }
 
-/// Returns ": it may be anything from 4.9% lower to 3.6% higher", the ends of the interval; empty where losses blew up.
+/// Returns ": it may be anything from 4.9% lower to 3.6% higher", the ends of the interval.
 std::string possible_text(const Verdict& verdict) {
   const analysis::Difference& difference = verdict.difference;
-  if (!(difference.high > 0 && difference.high < kTenfold)) return "";
+  if (analysis::in_times(difference)) return ": it may be anything from " + analysis::range_text(difference);
   return ": it may be anything from " + number(100 * std::abs(difference.low), 3) + "% lower to " +
          number(100 * difference.high, 3) + "% higher";
 }
 
-/// Returns a clause if a better rate may exist for the arm that ended higher, so that the verdict may be unfair to it;
-/// otherwise empty.
-std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
-  if (verdict.judgement != Judgement::better && verdict.judgement != Judgement::worse) return "";
-  const std::string& higher = verdict.judgement == Judgement::worse ? verdict.arm : verdict.baseline;
-  if (grid_of(comparison, higher) == comparison.grids.size()) return "";
-  const analysis::RateGrid grid = whole_grid(comparison, higher);
+/// Returns a clause if a better rate may exist for an arm; otherwise empty.
+std::string edge_text(const Comparison& comparison, const std::string& arm) {
+  if (grid_of(comparison, arm) == comparison.grids.size()) return "";
+  const analysis::RateGrid grid = whole_grid(comparison, arm);
   const std::string at = ", at the rates that were tried (";
   if (grid.best_at_edge())
     return at + "the best of " + grid.name + " is the " + (*grid.best == 0 ? "smallest)" : "largest)");
-  return grid.is_coarse() ? at + "a rate next to the best of " + grid.name + " is far from it)" : "";
+  return grid.is_coarse() ? at + "those of " + grid.name + " are far apart)" : "";
+}
+
+/// Returns the clause for the arm that ended higher, because the verdict may be unfair to it; for equivalent arms, that
+/// for the first that has one.
+std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
+  switch (verdict.judgement) {
+    case Judgement::worse:
+      return edge_text(comparison, verdict.arm);
+    case Judgement::better:
+      return edge_text(comparison, verdict.baseline);
+    case Judgement::equivalent: {
+      const std::string text = edge_text(comparison, verdict.arm);
+      return text.empty() ? edge_text(comparison, verdict.baseline) : text;
+    }
+    default:
+      return "";
+  }
 }
 
 /// Says which arm of a verdict did not train.
@@ -109,7 +122,8 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
   const std::string baseline = analysis::spoken_name(name_at_best(comparison, verdict.baseline));
   switch (verdict.judgement) {
     case Judgement::equivalent:
-      return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin);
+      return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin) +
+             (verdict.hinges_on_last ? ", but only at the last evaluation" : "") + edge_text(comparison, verdict);
     case Judgement::better:
       return arm + " ends at a lower loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict);
     case Judgement::worse:
@@ -134,22 +148,35 @@ bool is_comparable(const Verdict& verdict) {
          verdict.judgement != Judgement::not_comparable_untrained;
 }
 
-/// Returns the evidence on the losses in a sentence; empty if there is none.
-std::string evidence_text(const Verdict& verdict) {
+/// Says that the means of the losses, which the table shows, differ the other way than the paired ratios; otherwise
+/// empty.
+std::string means_text(const Comparison& comparison, const Verdict& verdict) {
+  const double here = figures_of(comparison, verdict.arm).final_loss.mean,
+               there = figures_of(comparison, verdict.baseline).final_loss.mean;
+  if (!(verdict.difference.mean * (here - there) < 0)) return "";
+  return std::string(" Its mean loss is ") + (here > there ? "higher" : "lower") +
+         ", because high losses of single seeds count more in it.";
+}
+
+/// Returns the evidence on the losses in sentences; empty if there is none.
+std::string evidence_text(const Comparison& comparison, const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
+  if (verdict.judgement == Judgement::too_few_seeds && verdict.seeds.empty())
+    return "No seed finished in both arms, so their costs are those of different seeds.";
   const bool one_pair =
       verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() && std::isfinite(verdict.difference.mean);
   if (!one_pair && !std::isfinite(verdict.difference.low)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
-  std::string text = one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
-                              : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + ".";
+  std::string text =
+      one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
+               : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + "." + means_text(comparison, verdict);
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   return text;
 }
 
 /// Returns the evidence for an answer, in a part of the page that the reader can open.
 std::string evidence_html(const Report& report, const Verdict& verdict) {
-  std::vector<std::string> lines = {evidence_text(verdict)};
+  std::vector<std::string> lines = {evidence_text(report.comparison, verdict)};
   const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);
   if (!accuracy.empty()) lines.push_back("Its " + accuracy + ".");
   if (is_comparable(verdict)) {

@@ -68,6 +68,12 @@ std::vector<Look> looks_of(const analysis::Comparison& comparison, std::span<con
   return looks;
 }
 
+/// Returns what the box of an arm says next to its name: " (1 of 3 diverged)"; empty for an arm that trained.
+std::string remark_of(const ArmFigures& arm) {
+  if (arm.diverged > 0) return " (" + std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged)";
+  return arm.above_start ? " (ended above its start)" : "";
+}
+
 Json arm_json(const ArmFigures& arm, const Look& look) {
   const std::vector<LossCurve::Point>& shown = arm.curves.front().points;
   const std::vector<std::size_t> points = thinned(shown.size());
@@ -83,6 +89,7 @@ Json arm_json(const ArmFigures& arm, const Look& look) {
                        {"calm", Json::boolean(sets_range(arm))},
                        {"diverged", arm.diverged},
                        {"ends_diverged", Json::boolean(ends_diverged(arm))},
+                       {"remark", remark_of(arm)},
                        {"mean", numbers(points, [&](std::size_t i) { return shown[i].loss.mean; })},
                        {"half", numbers(points, [&](std::size_t i) { return shown[i].loss.half_width; })},
                        {"x", Json::array(axes)},
@@ -133,7 +140,7 @@ constexpr const char* kControls = R"(<section id="chart">
 std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
   std::vector<std::string> best, all;
   for (const analysis::RateGrid& grid : comparison.grids) {
-    if (grid.best) best.push_back(comparison.arms[grid.arms[*grid.best]].name);
+    if (grid.best || grid.arms.size() == 1) best.push_back(comparison.arms[grid.arms[grid.best.value_or(0)]].name);
   }
   for (const ArmFigures& arm : comparison.arms) all.push_back(arm.name);
   return best.empty() ? all : best;

@@ -10,7 +10,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the names of the arms at the best rate of their grids; all arms if no grid has a best rate.
+/// Returns the names of the arms at the best rate of their grids, and of those that are alone in their grids; all arms
+/// if there are none.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
 /// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.

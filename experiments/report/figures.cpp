@@ -68,6 +68,17 @@ bool goes_on(const analysis::VarianceView& view) {
   return false;
 }
 
+/// Names the arms that have no curve, because they froze before they had a ratio; empty if all have one.
+std::string curveless_text(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
+  std::vector<std::string> names;
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    if (std::ranges::none_of(rule_series(views[a]).ratio, [](double ratio) { return std::isfinite(ratio); }))
+      names.push_back(arms[a]);
+  }
+  if (names.empty()) return "";
+  return " No curve for " + enumerated(names) + ": no ratio is known, because the lag does not fit before the freeze.";
+}
+
 /// Says where the curves of the runs that froze end.
 std::string ends_text(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
   std::vector<std::string> on, end;
@@ -111,7 +122,7 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
       .caption =
           "min(r, 1/r), where r is ||v||_1 of the variance that preconditions the step, divided by its value one lag "
           "earlier. One run of each arm." +
-          ends_text(arms, views)};
+          ends_text(arms, views) + curveless_text(arms, views)};
   figure.plot = {.title = "Stability of the variance",
                  .x_label = "step",
                  .y_label = "stability ratio",

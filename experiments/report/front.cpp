@@ -140,19 +140,21 @@ std::string rate_text(const analysis::Rates& rates, bool alone) {
          (rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one)");
 }
 
-/// Adds a row for each grid that has no best rate, because every rate has a diverged run or no rate has a finished run.
-/// Adds none if no grid has a best rate, because the table then shows the arms of all grids.
+/// Adds a row for each grid of several rates that has no best one, because every rate has a diverged run or no rate has
+/// a finished run. Adds none if no grid has a best rate, because the table then shows the arms of all grids.
 void add_grids_without_best(const Comparison& comparison, Table& table) {
-  const auto has_best = [](const analysis::RateGrid& grid) { return grid.best.has_value(); };
-  if (std::ranges::none_of(comparison.grids, has_best)) return;
+  const std::vector<std::string> shown = best_arms(comparison);
   for (const analysis::RateGrid& grid : comparison.grids) {
-    if (has_best(grid)) continue;
+    const auto is_shown = [&](std::size_t arm) {
+      return std::ranges::find(shown, comparison.arms[arm].name) != shown.end();
+    };
+    if (std::ranges::any_of(grid.arms, is_shown)) continue;
     const bool diverged =
         std::ranges::any_of(grid.arms, [&](std::size_t arm) { return comparison.arms[arm].diverged > 0; });
     std::vector<std::string> row(table.rows().front().size(), "-");
     row[0] = grid.name;
     const std::size_t tried = comparison.arms[grid.arms.front()].rates.tried.size();
-    row[1] = tried > 1 ? "none of " + std::to_string(tried) : shortest(grid.rates.front());
+    row[1] = "none of " + std::to_string(tried);
     row[2] = diverged ? "diverged" : "not finished";
     table.add(std::move(row));
   }
@@ -185,9 +187,10 @@ Table best_table(const Comparison& comparison) {
   Table table(header);
   for (const std::string& name : best_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
-    std::vector<std::string> row = {
-        name_at_best(comparison, name), rate_text(arm.rates, alone), interval_text(arm.final_loss),
-        clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy), bytes_text(arm.bytes.mean)};
+    std::vector<std::string> row = {name_at_best(comparison, name), rate_text(arm.rates, alone),
+                                    arm.finished == 0 && arm.diverged > 0 ? "diverged" : interval_text(arm.final_loss),
+                                    clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy),
+                                    bytes_text(arm.bytes.mean)};
     if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
     if (!whole) row.push_back(std::to_string(arm.finished) + " of " + html::counted(arm.runs, "run"));
@@ -261,13 +264,15 @@ std::string evaluated_text(const Report& report) {
   if (option_values(report, "data") == "none" || (split != "holdout" && split != "train")) return "";
   const std::string examples = split == "holdout" ? "held-out examples" : "training examples";
   if (most.empty() || most.find(',') != std::string::npos) return "on " + examples + " ";
-  return "on at most " + most + " " + examples + ", the same for every seed, ";
+  const bool seeds = std::ranges::any_of(report.comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
+  return "on at most " + most + " " + examples + (seeds ? ", the same for every seed, " : " ");
 }
 
 /// Returns "3 seeds" if every arm in the first table finished that many runs, otherwise "the seeds".
 std::string seeds_of(const Comparison& comparison) {
   std::set<Index> counts;
   for (const std::string& name : best_arms(comparison)) counts.insert(figures_of(comparison, name).finished);
+  counts.erase(0);
   return counts.size() == 1 && *counts.begin() > 1 ? html::counted(*counts.begin(), "seed") : "the seeds";
 }
 
@@ -277,10 +282,15 @@ std::string legend_of(const Report& report) {
   if (!has_losses(comparison)) return "";
   const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
   const std::string evaluated = evaluated_text(report);
+  const std::string boundary =
+      has_boundary(comparison.arms)
+          ? " At boundary: the part of the bytes that are activations, embeddings or their gradients."
+          : "";
   return "Final loss: " + evaluated + "after the last step" +
          (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") + "." +
          (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
-                                      : "");
+                                      : "") +
+         boundary;
 }
 
 /// Whether a workload has the size of the runs' model, so that --workload takes it.

@@ -25,6 +25,26 @@ std::vector<std::size_t> columns_of(const Table& table) {
   return columns;
 }
 
+/// Returns the text of a cell with places where a browser may break words of more than 24 characters.
+std::string breakable(const std::string& plain) {
+  constexpr std::size_t longest = 24, part = 16;
+  std::string html;
+  for (std::size_t at = 0; at < plain.size();) {
+    const std::size_t space = std::min(plain.find(' ', at), plain.size());
+    const std::size_t end = std::min(space + 1, plain.size());
+    if (space - at <= longest) {
+      html += text(plain.substr(at, end - at));
+      at = end;
+      continue;
+    }
+    std::size_t cut = at + part;
+    while ((static_cast<unsigned char>(plain[cut]) & 0xC0U) == 0x80) ++cut;  // not inside a UTF-8 character
+    html += text(plain.substr(at, cut - at)) + "<wbr>";
+    at = cut;
+  }
+  return html;
+}
+
 /// A row of one cell is a heading over all columns. labelled: whether cells name their columns.
 std::string cells(const Table& table, std::size_t r, const std::vector<std::size_t>& columns, bool labelled) {
   const std::vector<std::string>&row = table.rows()[r], &header = table.rows().front();
@@ -37,7 +57,9 @@ std::string cells(const Table& table, std::size_t r, const std::vector<std::size
   for (const std::size_t c : columns) {
     const std::string style = c < table.text_columns() ? " class=\"text\"" : "";
     const std::string label = labelled && r > 0 ? " data-label=\"" + text(header[c]) + "\"" : "";
-    html += "<" + tag + style + label + ">" + text(c < row.size() ? row[c] : "") + "</" + tag + ">";
+    const std::string value = c < row.size() ? row[c] : "";
+    html += "<" + tag + style + label + ">" + (labelled && !style.empty() ? breakable(value) : text(value)) + "</" +
+            tag + ">";
   }
   return html;
 }

@@ -59,7 +59,8 @@ std::string verdicts_html(const analysis::Comparison& comparison) {
 
 std::string arms_html(const Report& report) {
   const analysis::Comparison& comparison = report.comparison;
-  return html::table(arms_table(comparison.arms)) + html::paragraph(baselines_of(comparison.arms) + ".") +
+  const std::string baselines = baselines_of(comparison.arms);
+  return html::table(arms_table(comparison.arms)) + html::paragraph(baselines.empty() ? "" : baselines + ".") +
          verdicts_html(comparison);
 }
 
@@ -215,7 +216,7 @@ std::string repeat_html(const Report& report) {
             html::command(command.empty()
                               ? typed
                               : command + " -o " + html::identifier_of(arm.name) + "-" + seeds.front() + ".h5") +
-            html::paragraph("Seeds " + join(seeds, ", ") + "; made by " +
+            html::paragraph((seeds.size() == 1 ? "Seed " : "Seeds ") + join(seeds, ", ") + "; made by " +
                             join(std::vector<std::string>(origins.begin(), origins.end()), "; ") + ".");
   }
   return body;
@@ -246,7 +247,7 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures, co
   const std::string problems = problems_html(report);
   body += html::details(analysis::sections_of(report.comparison).empty() ? "All arms" : "All arms and verdicts",
                         html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
-          html::details("Network", "bytes, seconds, cost of reaching a loss", network_html(report)) +
+          html::details("Network", "", network_html(report)) +
           html::details("Variance and freeze", of_arms(std::ssize(report.variances)), variance_html(report, figures)) +
           html::details("Theory", of_arms(std::ssize(report.theories)), theory_html(report, figures)) +
           html::details("What went wrong",

@@ -10,6 +10,7 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "experiments/report/chart.hpp"
+#include "experiments/report/target_costs.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -176,6 +177,8 @@ Report report_of(analysis::LogSet logs, const ReportRequest& request, const netm
   keep(request.arms, report.arms);
   report.comparison = analysis::compare(report.arms, request.comparison, model);
   report.shown = shown_arms(report.comparison, request.arms);
+  for (const analysis::Verdict& verdict : report.comparison.verdicts)
+    report.target_costs.emplace(verdict.arm, target_costs_text(report, verdict));
   if (request.best) drop_others(report);
   return report;
 }

@@ -2,6 +2,7 @@
 // A report on many logs: one page with embedded pictures, or all evaluations in one table.
 
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct Report {
   std::vector<SharedFinding> findings;
   analysis::Comparison comparison;
   std::vector<std::string> shown;  ///< arms of the figures and views: those at the best rates, and those requested
+  std::map<std::string, std::string> target_costs;  ///< by the arm of a verdict: see target_costs_text
   /// Views of one run of each shown arm, the first that finished. Arms without a variance are left out.
   std::vector<std::string> variance_arms;
   std::vector<analysis::VarianceView> variances;

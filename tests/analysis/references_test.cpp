@@ -81,12 +81,14 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
   CHECK(references.of == Places{std::nullopt, 0, 0});
   CHECK(references.notes ==
         std::vector<std::string>{
-            "onebit-lamb is compared with adam-0.1, because its parent lamb was not run; the difference includes that "
-            "between lamb and adam-0.1"});
+            "onebit-lamb is compared with adam-0.1, because its parent lamb is not among the arms; the difference "
+            "includes that between lamb and adam"});
   const std::vector<Arm> children = {arm("onebit-adam", "0.1", 1, {{"workers", "1"}}),
                                      arm("onebit-adam", "0.2", 1, {{"workers", "4"}})};
   CHECK(of(children).of == Places{std::nullopt, 0});
-  CHECK(of(children).notes.empty());  // the same optimizer, whose parent would not change the comparison
+  CHECK(of(children).notes ==  // the same optimizer, whose parent would not change the comparison
+        std::vector<std::string>{"no arm is the parent of another, so all are compared with onebit-adam-0.1; "
+                                 "--baseline chooses another arm"});
 }
 
 TEST_CASE("references: an arm that compresses nothing stands in for missing parents, whatever the order") {
@@ -97,8 +99,8 @@ TEST_CASE("references: an arm that compresses nothing stands in for missing pare
   CHECK(references.of == Places{3, 3, 3, std::nullopt});
   REQUIRE(references.notes.size() == 1);
   CHECK(references.notes[0] ==
-        "onebit-adam and ef-sgd are compared with momentum-sgd-0.2, because their parents adam and sgd were not run; "
-        "the differences include those between a parent and momentum-sgd-0.2");
+        "onebit-adam and ef-sgd are compared with momentum-sgd-0.2, because their parents adam and sgd are not "
+        "among the arms; the differences include those between a parent and momentum-sgd");
 }
 
 TEST_CASE("references: of arms without a parent, the one called dense is the baseline") {

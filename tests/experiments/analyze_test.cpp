@@ -125,7 +125,7 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
                                Contains("at other learning rates: 1 comparison") &&
                                Contains("learning rate 0.01 (the only one tried) against 0.01 (of 2 tried)") &&
                                Contains("note: onebit-lamb is compared with adam-high, because its parent lamb "
-                                        "was not run"));
+                                        "is not among the arms"));
     CHECK_FALSE(line_of(shown->out, "with each arm at its best learning rate, ").empty());
   }
   CHECK_THAT(analyze(folder, {"arms", "--baseline", "adam-low"}).out,

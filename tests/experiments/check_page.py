@@ -201,9 +201,12 @@ def check_clicks(path, stem):
         elif driver.find_element("id", "seeds").is_displayed():
             chart.errors.append("single seeds can be asked for where each arm has one")
         drawable = sum(1 for arm in data["arms"] if arm["mean"])
-        chart.click("all-arms", drawable, drawable > best)
-        chart.click("no-arms", 0)
-        chart.click("best-arms" if best < len(data["arms"]) else "all-arms", best)
+        if arms > 1:
+            chart.click("all-arms", drawable, drawable > best)
+            chart.click("no-arms", 0)
+            chart.click("best-arms" if best < arms else "all-arms", best)
+        elif driver.find_element("id", "all-arms").is_displayed():
+            chart.errors.append("all arms can be asked for where there is one")
         box = driver.find_element("css selector", "#arms input:checked")
         box.click()
         if chart.lines() != best - 1:

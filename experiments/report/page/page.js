@@ -124,7 +124,8 @@
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
     const y = state.logY ? [least / margin, most * margin] : [least - margin, most + margin];
     const room = state.logX ? 0 : 0.01 * (last - first);
-    return {y, x: first < last ? [first - room, last + room] : null};
+    const alone = state.logX ? [first / 1.1, first * 1.1] : [first - (0.1 * first || 1), first + (0.1 * first || 1)];
+    return {y, x: first < last ? [first - room, last + room] : alone};
   };
 
   // Reads every line at the mouse's x: between two evaluations, from the straight line that is drawn.
@@ -209,9 +210,9 @@
     return ticks.map((v) => ({v, label: options("axisLabelFormatter").call(chart, v)}));
   };
 
-  const draw = (keepZoom = false) => {
+  const draw = (keepZoom = false, refit = false) => {
     const zoom = !keepZoom ? null : zoomed && graph ? {x: graph.xAxisRange(), y: graph.yAxisRange()} : kept;
-    const fits = zoom !== null && String(zoom.y) === fitted;
+    const fits = zoom !== null && (refit || String(zoom.y) === fitted);
     zoomed = zoom !== null;
     const lines = data.arms.filter((arm) => state.shown.has(arm.name)).flatMap(linesOf).filter((line) => line.x.length > 0);
     const table = tableOf(lines), box = element("chart-box");
@@ -243,7 +244,7 @@
         if (zoomed && String(graph.yAxisRange()) === fitted) fit(lines, [low, high]);
       },
       xlabel: escaped(data.axes[state.axis].label), ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
-      underlayCallback: drawCrosses, highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4,
+      underlayCallback: drawCrosses, highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4, pointSize: 3,
       axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText,
                  axisLabelWidth: narrow ? 50 : 72, pixelsPerLabel: narrow ? 60 : 90, ...(state.logX && {ticker: logTicks})},
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56, ...(state.logY && {ticker: logTicks})}},
@@ -262,7 +263,7 @@
   const axis = element("axis");
   axis.onchange = () => { state.axis = Number(axis.value); draw(); };
   const toggle = (id, key) => {
-    element(id).onchange = (event) => { state[key] = event.target.checked; draw(key === "seeds"); };
+    element(id).onchange = (event) => { state[key] = event.target.checked; draw(["seeds", "logY"].includes(key), key === "logY"); };
     element(id).checked = state[key];
   };
   toggle("log-x", "logX");
@@ -299,7 +300,7 @@
       draw(true);
     };
     if (empty) label.className = "empty";
-    name.textContent = arm.name + (arm.diverged > 0 ? ` (${arm.diverged} of ${arm.runs.length} diverged)` : "");
+    name.textContent = arm.name + arm.remark;
     if (arm.best) name.className = "best";
     label.append(box, swatchOf(arm), name);
     return label;
@@ -329,6 +330,7 @@
     Object.assign(data, fresh);
     if (state.axis === null && data.axes.length) state.axis = data.axis;
     element("best-arms").hidden = data.arms.every((arm) => arm.best);
+    element("all-arms").hidden = element("no-arms").hidden = data.arms.length < 2;
     element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // one run is its own mean
     axis.replaceChildren(...data.axes.map((each, i) => new Option(each.label, String(i), false, i === state.axis)));
     data.arms.filter((arm) => !state.chosen.has(arm.name)).forEach((arm) => {

@@ -1,5 +1,5 @@
 #pragma once
-// How an arm's estimated times compare with its baseline's, in words.
+// How an arm's bytes and estimated times compare with its baseline's, in words.
 
 #include <limits>
 #include <string>
@@ -47,5 +47,11 @@ bool turns(const std::vector<Speed>& speeds);
 /// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8), but takes an estimated 1.84 times as long on ib100 (1.5 to
 /// 2.2)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds);
+
+/// Returns "sends 4.43 times fewer bytes", or another such text.
+std::string bytes_saved_text(double here, double there);
+
+/// Joins two texts, of which either may be empty.
+std::string both(const std::string& bytes, const std::string& speeds, const std::string& between = " and ");
 
 }  // namespace onebit::experiments

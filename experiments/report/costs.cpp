@@ -1,4 +1,4 @@
-#include "experiments/report/speeds.hpp"
+#include "experiments/report/costs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -78,6 +78,18 @@ std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const st
   if (speeds.size() == 1) return first;
   const bool same = verb_of(speeds[0]) == verb_of(speeds[1]);
   return first + (turns(speeds) ? ", but " : " and ") + (same ? "" : verb_of(speeds[1])) + on(speeds[1]);
+}
+
+std::string bytes_saved_text(double here, double there) {
+  if (here == there) return here > 0 ? "sends the same number of bytes" : "sends nothing, either";
+  const double ratio = there / here;
+  if (!is_visible(ratio)) return "";
+  return ratio > 1 ? "sends " + number(ratio, 3) + " times fewer bytes"
+                   : "sends " + number(1 / ratio, 3) + " times as many bytes";
+}
+
+std::string both(const std::string& bytes, const std::string& speeds, const std::string& between) {
+  return bytes + (bytes.empty() || speeds.empty() ? "" : between) + speeds;
 }
 
 }  // namespace onebit::experiments

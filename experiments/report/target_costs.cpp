@@ -1,0 +1,185 @@
+#include "experiments/report/target_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/compare/arm_names.hpp"
+#include "analysis/compare/target.hpp"
+#include "experiments/output/comparison_output.hpp"
+#include "experiments/output/interval_output.hpp"
+#include "experiments/report/answers.hpp"
+#include "experiments/report/chart.hpp"
+#include "experiments/report/costs.hpp"
+#include "experiments/report/html.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::Arm;
+using analysis::ArmFigures;
+using analysis::Comparison;
+using analysis::RunCurve;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kSteps = 0, kBytes = 2, kSeconds = 3;  // axes of RunCurve::x; kSeconds: on the first cluster
+
+/// Returns the place on an axis at which an arm's finished runs first reached a loss, as the mean over these runs.
+double reached_in_the_mean(const ArmFigures& arm, std::size_t axis, double target) {
+  double sum = 0, count = 0;
+  for (const analysis::RunCurve& run : arm.run_curves) {
+    if (run.outcome != analysis::Outcome::finished) continue;
+    sum += analysis::reached_at(run.x[axis], run.losses, target);
+    ++count;
+  }
+  return sum / count;
+}
+
+/// Returns the number of an arm's runs that reached a loss, in words: "1 of 3 runs of a".
+std::string reached_text(const ArmFigures& arm, double target) {
+  const auto reached = std::ranges::count_if(arm.run_curves, [&](const RunCurve& run) {
+    return std::isfinite(analysis::reached_at(run.x.front(), run.losses, target));
+  });
+  return std::to_string(reached) + " of " + html::counted(std::ssize(arm.run_curves), "run") + " of " +
+         analysis::spoken_name(arm.name);
+}
+
+/// Whether every finished run of an arm reached a loss.
+bool all_reached(const ArmFigures& arm, double target) {
+  return std::isfinite(reached_in_the_mean(arm, kSteps, target));
+}
+
+/// Considers the arms in an arm's grid that have no diverged run and whose finished runs all reached a loss. Returns
+/// the one that reached it soonest, in time on the first cluster or else in bytes; the arm itself if no other is
+/// sooner.
+const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double target) {
+  const Comparison& comparison = report.comparison;
+  const std::size_t axis = arm.seconds.empty() ? kBytes : kSeconds;
+  const double own = reached_in_the_mean(arm, axis, target);
+  const ArmFigures* best = &arm;
+  double least = std::isnan(own) ? std::numeric_limits<double>::infinity() : own;
+  for (const std::size_t i : comparison.grids[grid_of(comparison, arm.name)].arms) {
+    const ArmFigures& each = comparison.arms[i];
+    const double cost = each.diverged == 0 ? reached_in_the_mean(each, axis, target) : kNone;
+    if (!(cost < least)) continue;
+    least = cost;
+    best = &each;
+  }
+  return *best;
+}
+
+/// Returns " at the learning rates that get there soonest (signum 0.01, adam 0.1),"; empty if these are the best rates.
+std::string quickest_text(const Report& report, const Pair& best, const Pair& quick) {
+  if (&best.here == &quick.here && &best.there == &quick.there) return "";
+  const auto rate_of = [&](const ArmFigures& arm) {
+    return analysis::spoken_name(name_at_best(report.comparison, arm.name)) + " " + shortest(arm.rates.rate);
+  };
+  return " at the learning rates that get there soonest (" + rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
+}
+
+/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis.
+double ratio_until(const Pair& pair, std::size_t axis, double target) {
+  return reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
+}
+
+/// Returns the same ratio for each seed that finished in both arms and reached the loss.
+std::vector<double> ratios_until(const Pair& pair, std::size_t axis, double target) {
+  std::vector<double> ratios;
+  for (const RunCurve& there : pair.there.run_curves) {
+    const auto here = std::ranges::find(pair.here.run_curves, there.seed, &RunCurve::seed);
+    if (here == pair.here.run_curves.end()) continue;
+    const double ratio = analysis::reached_at(there.x[axis], there.losses, target) /
+                         analysis::reached_at(here->x[axis], here->losses, target);
+    if (std::isfinite(ratio) && ratio > 0) ratios.push_back(ratio);
+  }
+  return ratios;
+}
+
+/// Returns " (3.1 to 3.9 over 3 seeds)", the range of ratios or, if they are `inverted`, of their inverses; empty for
+/// one ratio, or if all are the same.
+std::string seeds_range_text(std::vector<double> ratios, bool inverted) {
+  if (ratios.size() < 2) return "";
+  if (inverted) std::ranges::transform(ratios, ratios.begin(), [](double ratio) { return 1 / ratio; });
+  const auto [least, most] = std::ranges::minmax(ratios);
+  if (number(least, 3) == number(most, 3)) return "";
+  return " (" + number(least, 3) + " to " + number(most, 3) + " over " + html::counted(std::ssize(ratios), "seed") +
+         ")";
+}
+
+/// Returns "may be 2.9 times as fast on eth1 (0.96 to 3.7 over 3 seeds)", the time on the first cluster until a loss is
+/// reached; empty if the times are about the same or unknown.
+std::string time_until_text(const Pair& pair, double target) {
+  const double time = pair.here.seconds.empty() ? kNone : ratio_until(pair, kSeconds, target);
+  if (!is_visible(time)) return "";
+  const std::vector<Speed> speeds = speeds_of(pair);
+  Speed speed{.ratio = time};
+  if (!speeds.empty() && speeds.front().cluster == 0) {  // with the range of the whole run, relative to its estimate
+    speed.low = time * speeds.front().low / speeds.front().ratio;
+    speed.high = time * speeds.front().high / speeds.front().ratio;
+  }
+  const std::vector<double> seeds = ratios_until(pair, kSeconds, target);
+  for (const double ratio : seeds) {
+    speed.low = std::fmin(speed.low, ratio);
+    speed.high = std::fmax(speed.high, ratio);
+  }
+  return verb_of(speed) + speed_text(speed, pair.here.seconds.front().cluster) + seeds_range_text(seeds, time < 1);
+}
+
+/// Returns "sends 3.6 times fewer bytes (3.4 to 3.9 over 4 seeds) and may be 2.9 times as fast on eth1", until a loss
+/// is reached; empty if the costs are about the same.
+std::string costs_until(const Pair& pair, double target) {
+  const double bytes = ratio_until(pair, kBytes, target);
+  std::string costs = bytes_saved_text(1, bytes);
+  if (is_visible(bytes)) costs += seeds_range_text(ratios_until(pair, kBytes, target), bytes < 1);
+  return both(costs, time_until_text(pair, target));
+}
+
+/// Whether the costs until a loss is reached are much like those of the whole run.
+bool is_like_the_run(const Pair& pair, double target) {
+  constexpr double alike = 1.1;
+  const auto is_like = [&](std::size_t axis, double of_run) {
+    const double until = ratio_until(pair, axis, target);
+    return !(std::max(until / of_run, of_run / until) > alike);
+  };
+  return is_like(kBytes, pair.there.bytes.mean / pair.here.bytes.mean) &&
+         (pair.here.seconds.empty() ||
+          is_like(kSeconds, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean));
+}
+
+/// Returns " (reached by every finished run of both arms)", said of a target that was not given.
+std::string reached_by_text(const Pair& best) {
+  const bool rates = best.here.rates.tried.size() > 1 || best.there.rates.tried.size() > 1;
+  return std::string(" (reached by every finished run ") + (rates ? "at the best learning rates)" : "of both arms)");
+}
+
+/// Returns the sentence on a target that was given if a run misses it or starts there; otherwise empty.
+std::string unusual_text(const Pair& pair, double target) {
+  if (!(all_reached(pair.here, target) && all_reached(pair.there, target)))
+    return "A loss of " + number(target, 4) + " was reached by " + reached_text(pair.here, target) + " and " +
+           reached_text(pair.there, target) + ".";
+  for (const ArmFigures* arm : {&pair.here, &pair.there}) {
+    if (reached_in_the_mean(*arm, kSteps, target) == 0)
+      return analysis::spoken_name(arm->name) + " starts at or below a loss of " + number(target, 4) + ".";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string target_costs_text(const Report& report, const analysis::Verdict& verdict) {
+  const Pair best = pair_of(report, verdict);
+  const bool given = report.comparison.target_is_given;
+  const double target =
+      given ? report.comparison.target : analysis::common_target(std::vector{&best.arm, &best.baseline});
+  if (!std::isfinite(target) || (!given && !few_evaluations_text(report.comparison).empty())) return "";
+  const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
+  if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return text;
+  const std::string rates = quickest_text(report, best, pair);
+  if (!given && rates.empty() && is_like_the_run(pair, target)) return "";
+  const std::string costs = costs_until(pair, target);
+  if (costs.empty()) return given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "";
+  return "To reach a loss of " + number(target, 4) + (given ? "" : reached_by_text(best)) + rates + " it " + costs +
+         ".";
+}
+
+}  // namespace onebit::experiments
