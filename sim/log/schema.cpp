@@ -100,13 +100,14 @@ constexpr Column table[] = {
                  "norm(y - C(mean)) / norm(y), the relative distance of a worker's vector from what all workers "
                  "decode, averaged over workers, at the steps of /workers; only for codecs whose payloads are summed "
                  "before decoding")),
-    since(3,
-          row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
-              "elements that the workers' sparse codec sent and that are not 0, as a share of all elements, averaged "
-              "over workers, at the steps of /workers; NaN for other codecs")),
+    since(
+        3,
+        row("steps", "worker_sent_share", &StepRow::worker_sent_share, "1",
+            "nonzero elements that the workers' sparse codec sent, as a share of all elements, averaged over workers, "
+            "at the steps of /workers; NaN for other codecs")),
     since(4, row("steps", "boundary_sent_share", &StepRow::boundary_sent_share, "1",
-                 "activations that boundary.codec sends and that are not 0, as a share of the activations that have to "
-                 "cross the boundary, at the steps of /workers; NaN for codecs that are not sparse")),
+                 "nonzero activations that boundary.codec sends, as a share of the activations that have to cross the "
+                 "boundary, at the steps of /workers; NaN for codecs that are not sparse")),
     since(4, row("steps", "boundary_forward_kept", &StepRow::boundary_forward_kept, "1",
                  "squared l2 norm of the activations that arrived through boundary.codec, divided by that of the "
                  "activations that were to cross the boundary, at the steps of /workers")),
@@ -184,8 +185,8 @@ constexpr Column table[] = {
     row("probes", "residual_without_servers", &ProbeRow::residual_without_servers, "1",
         "feedback_residual as it would be without the servers' old errors"),
     only(In::rounded, row("probes", "feedback_rounding", &ProbeRow::feedback_rounding, "1",
-                          "feedback.dtype bf16 or int8: l2 norm of what rounding changed in the workers' mean error; "
-                          "the residuals use the errors before rounding")),
+                          "feedback.dtype bf16 or int8: l2 norm of the change that rounding made to the workers' mean "
+                          "error; the residuals use the errors before rounding")),
     row("probes", "shadow_l1", &ProbeRow::shadow_l1, "1",
         "l1 norm of the shadow variance, which is never frozen; until the freeze it is that of the variance"),
     row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),
