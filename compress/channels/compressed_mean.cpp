@@ -254,7 +254,7 @@ void CompressedMean::scale_errors(float factor) {
   for_each(shard_.device, server_error_.size(), ScaleErrorsKernel{server_error_.data(), factor});
   if (!audit_) return;
   if (worker_errors_.exact() || !audit_->remembers()) return audit_->scale(factor, factor);
-  audit_->remember(worker_errors_, server_error_);  // so that rounding by this scaling does not count as a loss
+  audit_->remember(worker_errors_, server_error_);  // so that the rounding in this scaling does not count as a loss
 }
 
 void CompressedMean::set_density(double density) {

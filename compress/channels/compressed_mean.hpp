@@ -27,8 +27,8 @@ void require_adoptable(const ExchangeConfig& config);
 
 class CompressedMean {
  public:
-  /// Throws ConfigError for an unknown codec, a parameter out of range, a pattern that fits no tensor, or, with the
-  /// reason, a codec that does not fit the exchange pattern.
+  /// Throws ConfigError for an unknown codec, a parameter out of range, a pattern that matches no tensor, or, with
+  /// the reason, a codec that does not fit the exchange pattern.
   CompressedMean(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config);
 
   /// Starts the exchange of a step. Without error feedback, the errors of the last exchange are set to 0.

@@ -10,7 +10,7 @@
 namespace onebit::compress {
 
 /// PowerSGD's approximation of a single vector, for exchanges that do not sum vectors on the wire. The n elements form
-/// a matrix M of floor(sqrt(n)) rows, filled up with zeros. P is M Q for a random Q, orthonormalised; P and M^T P are
+/// a matrix M of floor(sqrt(n)) rows, padded with zeros. P is M Q for a random Q, orthonormalised; P and M^T P are
 /// sent, `rank` numbers (float32) per row and column. If that is at least n numbers, the elements themselves are sent.
 /// The projection P P^T M never lengthens M, but how much it removes depends on Q, so no delta is declared.
 struct LowRank {

@@ -1,6 +1,6 @@
 #pragma once
 // Count sketches (Charikar et al. 2002): in each of a few rows, every element is added with a random sign to one random
-// column. The estimate of an element is the median over the rows of the number in its column times its sign.
+// column. The estimate of an element is the median, over the rows, of its sign times the number in its column.
 
 #include "compress/codecs/segment_kernels.hpp"
 #include "compress/codecs/sparse/selection.hpp"
@@ -33,7 +33,7 @@ struct SketchShape {
   }
   ONEBIT_HOST_DEVICE Index groups() const { return ceil_div(rows, kGroup); }
 
-  /// Estimate of element i: the median over the rows of a sketch, read by table(row, column).
+  /// Estimate of element i: the median over the rows of a sketch, which table(row, column) reads.
   template <class Table>
   ONEBIT_HOST_DEVICE float estimate(const Table& table, Index i) const {
     float sorted[kMost];

@@ -92,7 +92,7 @@ class Codec {
   /// Otherwise it decodes to numbers that are not finite.
   virtual bool refuses() const { return true; }
 
-  /// What encoding and decoding cost, as the step model prices it and 'bench kernels' measures it.
+  /// What encoding and decoding cost, as the step model assumes and 'bench kernels' measures.
   virtual netmodel::CodecPasses passes() const = 0;
 
   /// Guaranteed delta: ||x - C[x]||^2 <= (1 - delta) ||x||^2 for every segment of n elements; empty if nothing is
@@ -102,7 +102,7 @@ class Codec {
   virtual std::optional<double> omega(Index) const { return std::nullopt; }
 
   /// Makes the codec encode the workers' rows of this table with recorded random numbers from now on, if the recording
-  /// has any for it. Returns whether it has. Throws ConfigError if they do not fit.
+  /// has any for it. Returns whether there are any. Throws ConfigError if they do not fit.
   virtual bool take_recorded(const device::Device&, const SegmentTable&, Index, const RecordedDraws&) { return false; }
 
   /// Whether an all-reduce of payloads leaves the tensor dense.

@@ -19,7 +19,7 @@ class Refusals {
  public:
   void clear() { parts_.clear(); }
 
-  /// Adds the marks of `rows` rows, [rows][segments]. worker: the worker of the first row, if rows are workers.
+  /// Adds the marks of `rows` rows, [rows][segments]. worker: the worker of the first row, if rows belong to workers.
   void add(const device::Buffer<Index>& refused, Index rows, Index segments, std::optional<Index> worker = {});
   /// Adds the marks of a payload's first rows.
   void add(const Payload& payload, Index rows, std::optional<Index> worker = {}) {

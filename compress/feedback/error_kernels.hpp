@@ -141,7 +141,7 @@ struct ClearKernel {
 };
 
 /// Refuses a segment whose sum is not finite: stores -1 - (place in the errors of the first element that is not finite)
-/// in refused[item] and sets all its elements to 0, so that encoders meet only finite numbers. For other segments,
+/// in refused[item] and sets all its elements to 0, so that encoders get only finite numbers. For other segments,
 /// refused[item] = 0. Item: a segment of a row.
 struct RefuseKernel {
   const Segment* segments;

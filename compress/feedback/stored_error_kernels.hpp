@@ -50,8 +50,8 @@ struct RowBlocks {
 
 /// Stores an element as an integer number of steps, rounded to nearest even. A step is max|e| / 127, where the maximum
 /// is over the finite elements of the block; the largest element is exact. -128 stands for an element that is not
-/// finite, which is read back as NaN. A block keeps max|e| rather than the step, because max|e| is a float32 already
-/// and neither vanishes nor overflows where the step would.
+/// finite, which is read back as NaN. A block keeps max|e| rather than the step, because max|e| is a float32 already.
+/// As a float32, the step could become 0 by underflow, and its reciprocal could overflow.
 struct ByteSteps {
   static constexpr double kLargest = 127;
   static constexpr std::int8_t kNotFinite = -128;

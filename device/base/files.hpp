@@ -15,8 +15,8 @@ namespace onebit::files {
 /// Size of the largest text that is read whole (a configuration, a table), in bytes.
 constexpr Index kMostText = Index{16} << 20;
 
-/// A regular file, open for reading. Other kinds of files are not opened: a FIFO would wait for a writer, and a device
-/// may never end.
+/// A regular file, open for reading. Other kinds of files are not opened: opening a FIFO would wait for a writer, and
+/// reading a device might never end.
 class RegularFile {
  public:
   /// `what` names the kind of file in messages ("config file"), and `hint` says what the user should name. Throws

@@ -38,7 +38,7 @@ class Communicator {
 /// The workers that a device holds, and its communicator with the devices that hold the others.
 struct Shard {
   Device device;
-  std::vector<Range> ranges;  ///< workers of each rank, contiguous and in order; those of a run's devices are whole
+  std::vector<Range> ranges;  ///< workers of each rank, contiguous and in order; in a run, each device holds whole
                               ///< blocks (DenseSum::kBlock)
   std::shared_ptr<Communicator> communicator;
 

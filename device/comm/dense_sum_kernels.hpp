@@ -35,7 +35,7 @@ void absorb_rows(const Queue& queue, const AbsorbJob& job);
 }
 #endif
 
-/// Joins the nodes of a column to the total, in place, and divides by the number of workers.
+/// Joins the nodes of a column into the total, in place, and divides by the number of workers.
 struct JoinKernel {
   double* nodes;
   Index stride;

@@ -53,7 +53,7 @@ const char* hint(cudaError_t status) {
                     current_gpu() + (kernel.empty() ? "" : ", " + kernel), hint(status));
 }
 
-/// The CUDA error that made a call of cuBLAS fail, if it is known. cuBLAS has its own copy of CUDA's runtime, so its
+/// The CUDA error that made a call to cuBLAS fail, if it is known. cuBLAS has its own copy of CUDA's runtime, so its
 /// last error is not ours; but after a kernel's error every call fails, including the query for free memory.
 cudaError_t reason_inside_blas() {
   std::size_t free = 0, total = 0;

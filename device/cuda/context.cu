@@ -40,7 +40,7 @@ Inventory take_inventory() {
   int driver = 0;  // stays 0 if no driver is installed
   if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess) {
     found.why_none = driver == 0 ? "no CUDA driver is installed"
-                                 : "the driver supports CUDA " + version(driver) + ", this build needs CUDA " +
+                                 : "the driver supports CUDA " + version(driver) + ", but this build needs CUDA " +
                                        version(CUDART_VERSION);
   }
   return found;

@@ -10,7 +10,7 @@
 namespace onebit::device::cuda {
 
 /// A ring of pinned slots. Uploads go through the slots piece by piece. The caller may therefore change its source
-/// immediately, and waits only if the GPU has yet to read every slot.
+/// immediately, and waits only if the GPU still has to read all of the slots.
 class Staging {
  public:
   Staging() = default;

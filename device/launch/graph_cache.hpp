@@ -18,8 +18,8 @@ class GraphCache {
  public:
   /// Runs what `work` launches on the device. The first call with a key calls `work` as usual, the second records the
   /// launches, and later calls only replay the recording. They call `work` again only if the recording is no longer
-  /// valid. What `work` launches may neither wait for the device nor copy from or to host memory, and buffers that it
-  /// allocates must be released before it returns. Keys beyond the first kMost are never recorded.
+  /// valid. `work` may neither wait for the device nor copy from or to host memory, and it must release the buffers
+  /// that it allocates before it returns. Only the first kMost keys get recordings.
   void run(const Device& device, const Key& key, const std::function<void()>& work) {
     if (!device.records()) return work();
     auto entry = std::ranges::find(entries_, key, &Entry::key);

@@ -32,7 +32,7 @@ class Memory {
   virtual void release(void* data) noexcept = 0;
 
   virtual MemoryUse use() const = 0;
-  /// Bytes that the system can still give.
+  /// Bytes that the system can still provide.
   virtual Index available() const = 0;
 
   virtual void fill(void* target, int byte, Index bytes) = 0;

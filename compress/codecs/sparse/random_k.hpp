@@ -10,8 +10,8 @@
 namespace onebit::compress {
 
 /// Random-k (Stich et al. 2018): k elements without repetition, drawn anew every step, each with probability k/n. The
-/// receiver computes the indices from the key, so none are sent. `shared`: all workers draw the same key and so the
-/// same elements, so the values of their payloads can be summed; otherwise every worker draws its own key.
+/// receiver computes the indices from the key, so none are sent. `shared`: all workers draw the same key and therefore
+/// send the same elements, so the values of their payloads can be summed; otherwise every worker draws its own key.
 ///
 /// Payload: the key, 8 bytes, and the k values as float32 in the order of the permutation.
 /// `scaled`: values are multiplied by n/k, which makes the codec unbiased, with E||x - C[x]||^2 = (n/k - 1) ||x||^2,

@@ -18,7 +18,7 @@ std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, c
   for (const double value : found->values) {
     if (!(value >= -1 && value < static_cast<double>(n))) {
       throw ConfigError("a recorded index is outside the vector", kName,
-                        "expected: from 0 to " + std::to_string(n - 1));
+                        "expected: from 0 to " + std::to_string(n - 1) + ", or -1 for no element");
     }
     indices.push_back(static_cast<Index>(value));
   }

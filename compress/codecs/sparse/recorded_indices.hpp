@@ -23,7 +23,7 @@ struct RecordedIndices {
 };
 
 /// Reads `mask_indices` [steps, workers, elements sent] of a recording; empty if it has none. Throws ConfigError if the
-/// table has more than one vector, or if the indices have another shape or are beyond the vector.
+/// table has more than one vector, if the indices have another shape, or if one of them is outside the vector.
 std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const SegmentTable& table, Index workers,
                                                    const SentCount& count);
 

@@ -19,7 +19,7 @@ enum class Act : Index { numbers, blocks, done, failed };
 /// A rank's announcement of its next action to the other ranks.
 struct Note {
   Act act = Act::done;
-  Index length = 0;             ///< number of the values it sends, or of the bytes in the reason for its failure
+  Index length = 0;             ///< number of values that it sends, or of bytes in the reason for its failure
   std::vector<Index> to, from;  ///< fingerprints of the blocks sent to and received from each rank
   Index depth = 0;              ///< number of calls of run() that the rank is in; filled in when the note is shared
 };
