@@ -149,7 +149,7 @@ std::string output_place(const std::string& path) {
 }
 
 void check_output(const std::string& path, bool overwrite, const std::string& hint) {
-  std::error_code error;  // a path that cannot be checked cannot be written either; the failed write says why
+  std::error_code error;  // a path that cannot be checked cannot be written either; the write then fails and says why
   if (fs::exists(output_place(path), error) && !overwrite) throw ConfigError("output exists", path, hint);
 }
 

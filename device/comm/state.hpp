@@ -56,8 +56,7 @@ class StateVisitor {
     prefix_ = outer;
   }
 
-  /// Visits numbers in host memory that are the same on every rank. A loaded list takes the length that was
-  /// saved.
+  /// Visits numbers in host memory that are the same on every rank. A loaded list takes the length that was saved.
   void number(const std::string& name, Index& value);
   void number(const std::string& name, double& value);
   void number(const std::string& name, bool& value);

@@ -25,13 +25,13 @@ struct ConvShape {
   Index patch() const { return taps() * channels; }
   Index weights() const { return patch() * filters; }
 
-  /// The pixel of the image that this tap of a pixel of the result reads; -1 for padding.
+  /// The image pixel that this tap reads for this result pixel; -1 for padding.
   Index met(Index out_pixel, Index tap) const {
     const Index y = out_pixel / out_width() * stride + tap / kernel - padding;
     const Index x = out_pixel % out_width() * stride + tap % kernel - padding;
     return y >= 0 && y < height && x >= 0 && x < width ? y * width + x : -1;
   }
-  /// The pixel of the result for which this tap reads a pixel of the image; -1 if there is none.
+  /// The result pixel for which this tap reads this image pixel; -1 if there is none.
   Index meeting(Index in_pixel, Index tap) const {
     const Index y = in_pixel / width + padding - tap / kernel;
     const Index x = in_pixel % width + padding - tap % kernel;

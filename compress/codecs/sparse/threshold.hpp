@@ -27,9 +27,8 @@ struct Threshold {
 };
 
 /// DCT's data-parallel compressor (Gupta et al. 2021): sends all elements of at least a threshold's magnitude,
-/// including those equal to it, but never zeros. At steps that are multiples of `renew`, the threshold
-/// becomes the k-th largest magnitude; in between, it is kept. Payload: as for Threshold. There is no bound between two
-/// renewals.
+/// including those equal to it, but never zeros. At steps that are multiples of `renew`, the threshold becomes the
+/// k-th largest magnitude; in between, it is kept. Payload: as for Threshold. There is no bound between two renewals.
 ///
 /// Deviation: a vector without a threshold, at first or because it had fewer than k nonzero elements, gets one at the
 /// next step, even if that is not a multiple of `renew`.
