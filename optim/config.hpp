@@ -29,8 +29,8 @@ struct LambConfig {
 struct ZeroOneConfig {
   Index var_freeze_step = 100000;   ///< steps before the variance is frozen
   Index var_update_scaler = 16;     ///< variance updates after which their interval doubles
-  Index local_step_scaler = 32678;  ///< steps after which the interval of synchronisation doubles
-  Index local_step_clipper = 16;    ///< longest interval of synchronisation
+  Index local_step_scaler = 32678;  ///< steps after which the synchronisation interval doubles
+  Index local_step_clipper = 16;    ///< longest synchronisation interval
 };
 
 /// Local SGD, local Adam and DiLoCo.
@@ -47,7 +47,7 @@ struct CadaConfig {
   Index max_delay = 100;  ///< largest number of steps from one upload to the next, and period of rule 1's snapshot, D
 };
 
-/// All options of optimizers. Each optimizer reads only the options that its row in registry.cpp names.
+/// All optimizer options. Each optimizer reads only those that its row in registry.cpp names.
 struct OptimizerConfig {
   std::string name = "adam";
   double lr = 1e-3;

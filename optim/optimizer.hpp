@@ -1,6 +1,6 @@
 #pragma once
-// The optimizer of N workers. Gradient rows come in groups and are consumed in place; finish() exchanges, updates the
-// parameters, and reports what happened.
+// The optimizer of N workers. Gradient rows come in groups and are consumed in place; finish() runs the exchange,
+// updates the parameters, and reports what happened.
 
 #include <limits>
 #include <memory>
@@ -47,7 +47,8 @@ struct StepReport {
                                             ///< the workers' norms, if clipping computes them
   device::Number clip_share = 0.0;          ///< share of gradients that were clipped; 0 or 1 in dense steps
   device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
-  Stability stability;            ///< stability of ||v||_1; NaN unless v was updated in this step and in the last one
+  Stability stability;            ///< stability of ||v||_1; NaN unless v was updated in this step and in
+                                  ///< each of the `lag` steps before it
   bool synchronised = true;       ///< whether all workers have the same weights now
   double uploads = kNotMeasured;  ///< CADA: share of the workers that sent their gradient
   Index masked = 0;               ///< number of coordinates with v = 0 at the freeze
@@ -139,8 +140,8 @@ class Optimizer {
 /// The codecs that an optimizer accepts.
 enum class Codecs { any, its_own, none };
 
-/// Number of steps of one kind: steps of the same phase that all synchronise (StepReport::synchronised) or all do not.
-/// They have the same exchanges.
+/// Number of steps of one kind: steps of the same phase, all of which synchronise (StepReport::synchronised) or none of
+/// which does. They have the same exchanges.
 struct StepCount {
   Phase phase = Phase::dense;
   bool synchronised = true;
@@ -149,8 +150,8 @@ struct StepCount {
 
 /// An optimizer's own schedule, which makes different steps of a run exchange different things.
 struct StepSchedule {
-  /// Counts the kinds of steps of a run of `steps` steps, in the order of their first steps. Takes time in proportion
-  /// to the steps. Throws ConfigError for a hyper-parameter out of range.
+  /// Counts the steps of each kind in a run of `steps` steps. The kinds are in the order of their first steps. Takes
+  /// time proportional to `steps`. Throws ConfigError for a hyper-parameter out of range.
   std::vector<StepCount> (*count)(const OptimizerConfig& config, Index steps);
   /// Returns the length of a run in which a given share of the steps, above 0, precedes the freeze of the variance; for
   /// a schedule without a freeze, the length of one period.
@@ -180,7 +181,7 @@ std::string codec_of(const OptimizerConfig& config, bool chosen);
 /// none: it compresses nothing.
 Codecs codecs_of(const OptimizerConfig& config);
 
-/// Makes an optimizer. Throws ConfigError for an unknown name (with the nearest ones) or a hyper-parameter out of
+/// Makes an optimizer. Throws ConfigError for an unknown name (listing the nearest ones) or a hyper-parameter out of
 /// range.
 std::unique_ptr<Optimizer> make_optimizer(const Problem& problem, const OptimizerConfig& config);
 

@@ -45,7 +45,7 @@ constexpr Row kRows[] = {
     {{"exponential", "warm-up, then decay^((step - warmup) / decay-steps): BERT's schedule in 1-bit Adam", exponential},
      "decay decay-steps"},
     {{"cosine", "warm-up, then half a cosine down to the factor schedule.final at the last step", cosine}, "final"},
-    {{"step", "warm-up, then multiplied by schedule.decay every schedule.decay-steps steps", staircase},
+    {{"step", "warm-up, then a factor of schedule.decay every schedule.decay-steps steps", staircase},
      "decay decay-steps"},
 };
 

@@ -22,7 +22,7 @@ OptimizerConfig without_freeze(OptimizerConfig config);
 /// The bias of the variance under this configuration: beta2, and whether the optimizer removes the bias.
 VarianceBias variance_bias(const OptimizerConfig& config);
 
-/// Numbers of update t. variance_t: updates that the variance has seen, which bias correction needs.
+/// Numbers of update t. variance_t: number of updates that the variance has seen, for bias correction.
 AdamStep adam_numbers(const OptimizerConfig& config, const VarianceBias& bias, Index t, Index variance_t, double lr);
 
 class AdamCore {
@@ -42,7 +42,7 @@ class AdamCore {
   const device::Buffer<TensorRule>& rules() const { return device_rules_; }
   /// Whether any tensor has weight decay.
   bool decays() const;
-  /// Sets the factors of the learning rate, one per tensor, from now on.
+  /// Sets the factor by which the learning rate of each tensor is multiplied from now on.
   void set_coefficients(const std::vector<double>& coefficients);
 
   void visit_state(device::StateVisitor& visitor);
@@ -67,14 +67,14 @@ class AdamCore {
   /// Makes one Adam update with the averaged gradient. Fills the report.
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
   /// Moves the parameters along the moments without updating the moments. Unpacks the momentum if it is packed. moving
-  /// [tensors]: nonzero for tensors whose variance moves, in which no coordinate is masked; null if there are none.
-  /// Fills the report.
+  /// [tensors]: nonzero for tensors whose variance is still updated, in which no coordinate is masked; null if there
+  /// are none. Fills the report.
   void apply(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
              const std::optional<device::SignVector>& packed = {}, const std::uint8_t* moving = nullptr);
   /// Records the norm of the variance after an update of the variance. Fills the report's stability.
   void watch_variance(StepReport& report);
 
-  /// Numbers of update t. variance_t: updates that the variance has seen, which bias correction needs.
+  /// Numbers of update t. variance_t: number of updates that the variance has seen, for bias correction.
   AdamStep numbers(Index t, Index variance_t, double lr) const {
     return adam_numbers(config_, bias_, t, variance_t, lr);
   }

@@ -74,7 +74,8 @@ struct VarianceKernel {
   }
 };
 
-/// One Adam update (Kingma and Ba 2015; decoupled decay as AdamW, Loshchilov and Hutter 2019). Yields the squared step.
+/// One Adam update (Kingma and Ba 2015; decoupled decay as in AdamW, Loshchilov and Hutter 2019). Yields the squared
+/// step.
 struct AdamKernel {
   AdamStep s;
   const TensorRule* rules;
@@ -115,7 +116,7 @@ struct AdamKernel {
 };
 
 /// Moves the parameters along moments that are already updated, as in 1-bit Adam's compression stage and in LAMB. If
-/// `mask` is set, a coordinate with v = 0 keeps m = 0 in tensors whose variance does not move, because one bit cannot
+/// `mask` is set, a coordinate with v = 0 keeps m = 0 in tensors whose variance is frozen, because one bit cannot
 /// encode 0. If the momentum is packed, the kernel unpacks it. Yields the squared step.
 struct MoveKernel {
   AdamStep s;
@@ -194,8 +195,8 @@ struct TensorAbsoluteTerm {
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const { return {values + rules[tensor].offset}; }
 };
 
-/// Stores the exchanged momentum. A variance that moves is updated with the gradient that the momentum implies. Yields
-/// the magnitude of the variance, or 0 if it does not move.
+/// Stores the exchanged momentum. A variance that is not frozen is updated with the gradient that the momentum implies.
+/// Yields the magnitude of the variance, or 0 if it is frozen.
 struct MovingVarianceKernel {
   float beta1, one_minus_beta1;
   float kept, added;  ///< factors of the variance and of the gradient's square

@@ -10,8 +10,8 @@ class MeanClipping {
  public:
   MeanClipping(const Problem& problem, double bound);
 
-  /// Computes the clipping factor of a mean gradient, in device memory, valid until the next call; null if there is no
-  /// bound.
+  /// Computes the clipping factor of a mean gradient. The result is in device memory and valid until the next call;
+  /// null if there is no bound.
   const float* factor(const device::Buffer<float>& mean);
   /// Reports the norm of the last mean gradient and whether it was clipped.
   void report(StepReport& report) const;
@@ -31,7 +31,8 @@ class LocalClipping {
 
   /// Starts a step.
   void begin() { squares_.clear(); }
-  /// Computes `scale` times the clipping factor of each row of a group, in device memory, valid until the next call.
+  /// Computes `scale` times the clipping factor of each row of a group. The result is in device memory and valid until
+  /// the next call.
   const float* factors(Range group, const float* gradients, Index stride, double scale);
   /// Reports the gradient norm and the share of clipped gradients over all workers. Reports nothing if there is no
   /// bound, because no norms are computed then. Collective if there is a bound.
@@ -42,7 +43,7 @@ class LocalClipping {
   double bound_;
   device::Chunks row_;
   device::Buffer<float> factors_;
-  std::vector<device::Future<double>> squares_;  ///< squared norms of this device's workers, by groups
+  std::vector<device::Future<double>> squares_;  ///< squared norms of this device's workers, group by group
 };
 
 }  // namespace onebit::optim

@@ -23,8 +23,8 @@ void add_zeros(const device::Buffer<float>& values, Range part, std::vector<Inde
   }
 }
 
-/// Returns the indices of the zeros in the parts. A plan has no zeros; it reads only one piece of each part, so that
-/// the host memory is counted.
+/// Returns the indices of the zeros in the parts. In a plan there are no zeros; only one piece of each part is read, so
+/// that the host memory is counted.
 std::vector<Index> zeros_of(const device::Device& device, const device::Buffer<float>& values,
                             std::span<const Range> parts) {
   std::vector<Index> zeros;

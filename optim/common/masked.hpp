@@ -25,7 +25,7 @@ class MaskedCoordinates {
 
   /// Checks the gradients of a group of this device's workers.
   void watch(Range group, const float* gradients, Index stride);
-  /// Reports a gradient at masked coordinates as an event, once in a run, for the first worker of all devices that has
+  /// Reports a gradient at masked coordinates as an event, once per run, for the first worker on any device that has
   /// one. Waits for the device. Collective.
   void report(StepReport& report);
 
@@ -34,7 +34,7 @@ class MaskedCoordinates {
 
   device::Shard shard_;
   device::Buffer<Index> coordinates_;
-  device::Buffer<double> found_;   ///< [workers of this device]: masked coordinates with a gradient in this step
+  device::Buffer<double> found_;   ///< [workers of this device]: number of masked coordinates with a gradient
   device::Future<double> counts_;  ///< found_ on the host
   bool reported_ = false;
 };

@@ -83,9 +83,9 @@ std::unique_ptr<Optimizer> make_ef_momentum_sgd(const Problem& problem, const Op
 std::unique_ptr<Optimizer> make_onebit_sgd(const Problem& problem, const OptimizerConfig& config);
 std::unique_ptr<Optimizer> make_signsgd(const Problem& problem, const OptimizerConfig& config);
 
-/// The exchange of the majority vote (Bernstein et al., ICML 2018 and ICLR 2019): signs without a scale up and down, no
-/// error feedback. sign(0) = +1 and a tie is +1, since a bit cannot encode 0: a coordinate without gradients moves by
-/// -lr.
+/// The exchange of the majority vote (Bernstein et al., ICML 2018 and ICLR 2019): signs without a scale in both
+/// directions, and no error feedback. sign(0) = +1 and a tie is +1, since a bit cannot encode 0: a coordinate without
+/// gradients moves by -lr.
 compress::ExchangeConfig majority_vote(const OptimizerConfig& config);
 
 }  // namespace onebit::optim

@@ -22,7 +22,7 @@ class Dgc final : public WorkerMomentumSgd {
  public:
   Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method);
 
-  /// Share of the elements that step 1, 2, ... sends if the share falls to `final` over `ramp` steps.
+  /// Share of the elements that is sent in step 1, 2, ... if the share falls to `final` over `ramp` steps.
   static double density(Index step, Index ramp, double final);
 
  private:

@@ -100,7 +100,7 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   if (earliest < total_steps) return;
   throw ConfigError("the run would never reach the compression stage",
                     "freeze " + config.policy + " needs more than " + std::to_string(earliest) +
-                        " steps, the run has " + std::to_string(total_steps),
+                        " steps, but the run has " + std::to_string(total_steps),
                     !rule ? "freeze earlier, use more steps, or --freeze never"
                     : after_ > lag_ + 1
                         ? "use a smaller --freeze.after or --schedule.warmup, more steps, or --freeze fraction:F"

@@ -20,7 +20,7 @@ struct FreezeConfig {
   Index dwell = 0;  ///< auto: steps for which the ratio has to stay at the threshold or above; 0: default_dwell(lag)
   FreezeScope scope = FreezeScope::run;  ///< rules: what is frozen together
 
-  /// Whether each tensor is frozen separately: a rule decides, and its scope is the tensor.
+  /// Whether each tensor is frozen separately, which requires a rule as the policy and the scope `tensor`.
   bool by_tensor() const;
 };
 

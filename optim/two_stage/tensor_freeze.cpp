@@ -83,7 +83,7 @@ void TensorFreeze::tell(Index update, StepReport& report) const {
   for (const Watched& each : watched_) {
     if (each.frozen_by != update) continue;
     report.events.push_back({"tensor-freeze", "tensor " + each.name + " frozen after " + std::to_string(update) +
-                                                  " updates, " + progress() + " are frozen"});
+                                                  " updates; " + progress() + " are frozen"});
   }
 }
 

@@ -10,7 +10,7 @@ namespace onebit::optim {
 /// Every tensor has its own freeze policy, which watches the l1 norm of its part of the variance. The compression
 /// stage begins when the first tensor is frozen. From then on
 /// - frozen tensors exchange their momenta compressed; the others exchange theirs uncompressed and continue as in Adam;
-/// - a variance that moves is updated with the mean gradient that the exchanged momentum implies,
+/// - a variance that is not yet frozen is updated with the mean gradient that the exchanged momentum implies,
 ///   g = (m_t - beta1 m_{t-1}) / (1 - beta1); with clipping it is the mean of the workers' clipped gradients;
 /// - the variance is stored without bias, so that tensors frozen at different updates need no separate corrections:
 ///   v_t = (beta2 w_{t-1} v_{t-1} + (1 - beta2) g^2) / w_t, w_t = 1 - beta2^t, or 1 if no bias is removed.
@@ -21,9 +21,9 @@ class TensorFreeze {
   /// policy: the initial policy of every tensor.
   TensorFreeze(const Problem& problem, const VarianceBias& bias, const FreezePolicy& policy);
 
-  /// Whether the variance of any tensor still moves.
+  /// Whether the variance of any tensor is still updated.
   bool moves() const { return frozen_ < tensors_; }
-  /// Marks [tensors] in device memory: nonzero for tensors whose variance moves.
+  /// Marks [tensors] in device memory: nonzero for tensors whose variance is still updated.
   const std::uint8_t* moving() const { return moving_.data(); }
   /// Marks [tensors]: nonzero for tensors that were not yet frozen after `updates` updates.
   std::vector<char> moving_after(Index updates) const;
@@ -59,7 +59,7 @@ class TensorFreeze {
     Range range;  ///< its coordinates
     StabilityWatch watch;
     FreezePolicy policy;
-    Index frozen_by = 0;  ///< the update that froze it; 0: its variance moves
+    Index frozen_by = 0;  ///< the update after which it was frozen; 0: not frozen
     bool moves() const { return range.count > 0 && frozen_by == 0; }
   };
   void update_marks();

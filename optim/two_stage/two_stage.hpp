@@ -57,10 +57,10 @@ class TwoStage : public Optimizer {
   /// Makes a kernel that writes the momenta of the group's workers, row g at out + g * out_stride.
   LocalMomentaKernel local_momenta(const float* gradients, Index stride, const float* factors, float* out,
                                    Index out_stride) const;
-  /// Where the exchanged momenta are written: while some variances move, to core().mean(), because the previous
-  /// momentum is still needed.
+  /// Where the exchanged momenta are written: while some variances are still updated, to core().mean(), because the
+  /// previous momentum is still needed.
   device::Buffer<float>& received() { return moves() ? core_.mean() : core_.momentum(); }
-  /// Marks [tensors] in device memory: nonzero for tensors whose variance moves; null if there are none.
+  /// Marks [tensors] in device memory: nonzero for tensors whose variance is still updated; null if there are none.
   const std::uint8_t* moving() const { return moves() ? tensors_->moving() : nullptr; }
   /// Marks [tensors] that the exchange keeps dense in addition to the configured ones; empty: none.
   const std::vector<char>& dense_tensors() const { return dense_tensors_; }
@@ -78,7 +78,8 @@ class TwoStage : public Optimizer {
   virtual void send(Range group, const float* gradients, Index stride, const float* factors) = 0;
   virtual void receive(StepReport& report) = 0;
   virtual void frozen_update(device::Buffer<float>& x, StepReport& report) = 0;
-  /// Makes an update of the compression stage with the mean gradient in core().mean(), which `step` clips.
+  /// Makes an update of the compression stage with the mean gradient in core().mean() times the clipping factor in
+  /// `step`.
   virtual void refreshing_update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) = 0;
 
   void do_begin() final;

@@ -316,7 +316,7 @@ TEST_CASE("the first freeze begins the compression stage, every tensor's is an e
   CHECK(first.events[1].text == "variance of 1 of 4 tensors frozen after " + std::to_string(step) +
                                     " dense updates (freeze auto), 0 coordinates masked");
   CHECK(first.events[2].text ==
-        "tensor tensor0 frozen after " + std::to_string(step) + " updates, 1 of 4 tensors are frozen");
+        "tensor tensor0 frozen after " + std::to_string(step) + " updates; 1 of 4 tensors are frozen");
   const StepReport second = run_to_freeze(training, step);
   CHECK(second.phase == Phase::compression);
   CHECK(kinds(second) == std::vector<std::string>{"floor", "tensor-freeze"});
