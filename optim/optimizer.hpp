@@ -47,11 +47,11 @@ struct StepReport {
                                             ///< the workers' norms, if clipping computes them
   device::Number clip_share = 0.0;          ///< share of gradients that were clipped; 0 or 1 in dense steps
   device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
-  Stability stability;            ///< stability of ||v||_1; NaN unless v was updated in this step and in
-                                  ///< each of the `lag` steps before it
-  bool synchronised = true;       ///< whether all workers have the same weights now
-  double uploads = kNotMeasured;  ///< CADA: share of the workers that sent their gradient
-  Index masked = 0;               ///< number of coordinates with v = 0 at the freeze
+  Stability stability;                        ///< stability of ||v||_1; NaN unless v was updated in this step and in
+                                              ///< each of the `lag` steps before it
+  bool synchronised = true;                   ///< whether all workers have the same weights now
+  double uploads = kNotMeasured;              ///< CADA: share of the workers that sent their gradient
+  Index masked = 0;                           ///< number of coordinates with v = 0 at the freeze
   StageSeconds seconds;
   std::vector<Event> events;
 };
