@@ -14,10 +14,10 @@ namespace onebit::netmodel {
 
 /// One direction of a full-duplex link.
 struct LinkSpec {
-  BytesPerSecond nominal;       ///< advertised line rate, which decides the choice of algorithms
+  BytesPerSecond nominal;       ///< advertised line rate; the choice of algorithms depends on it
   BytesPerSecond effective;     ///< rate that collectives reach, with the time for adding included; exchanges are
                                 ///< priced with it
-  Seconds latency;              ///< latency of one step of a ring with NCCL's protocol Simple, software included
+  Seconds latency;              ///< latency of one step of a ring with NCCL's Simple protocol, software included
   Seconds per_message{};        ///< additional time that a sender spends on each message
   BytesPerSecond stream_cap{};  ///< maximum rate of one stream, such as a TCP connection; 0: no limit
   double scale_penalty = 0;     ///< k: the effective rate on M nodes is effective / (1 + k log2 M)
@@ -116,8 +116,8 @@ struct Cluster {
 /// Upper bound on the rate of a link. A higher number was probably given in bits instead of bytes.
 inline constexpr BytesPerSecond kFastestLink{1e13};
 
-/// Throws ConfigError that names the field for an impossible cluster: a link whose rate is 0 or above kFastestLink, a
-/// negative latency, an unknown node or GPU.
+/// Throws a ConfigError that names the field if the cluster is impossible: a link whose rate is 0 or above
+/// kFastestLink, a negative latency, an unknown node or GPU.
 void check(const Cluster& cluster);
 
 /// All presets, slowest network first.

@@ -56,7 +56,7 @@ void check_workers(const Cluster& cluster, Index workers) {
     throw ConfigError("a job needs at least 1 worker, not " + std::to_string(workers), "cluster " + cluster.name);
   if (workers > kMostWorkers) {
     throw ConfigError("a job of " + std::to_string(workers) + " workers is too large", "cluster " + cluster.name,
-                      "at most 1,048,576 workers, because a price counts what each of them sends");
+                      "at most 1,048,576 workers, because pricing counts what each of them sends");
   }
 }
 

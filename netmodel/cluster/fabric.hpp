@@ -5,7 +5,7 @@
 
 namespace onebit::netmodel {
 
-/// Largest number of workers of a job. It is limited because a price counts what each worker sends.
+/// Largest number of workers of a job. It is limited because pricing counts what each worker sends.
 inline constexpr Index kMostWorkers = Index{1} << 20;
 
 /// Throws ConfigError unless the number of workers is from 1 to kMostWorkers. cluster: for the message.
@@ -31,7 +31,8 @@ class Fabric {
 
   /// Whether the cluster places ranks contiguously, or there is only one node.
   bool in_order() const { return slots_.empty(); }
-  /// Whether, in addition, every node's network link has its full rate (Cluster::nic_shares), as closed forms require.
+  /// Whether in_order() holds and every node's network link has its full rate (Cluster::nic_shares), as closed forms
+  /// require.
   bool symmetric() const { return in_order() && shares_.empty(); }
 
   /// Rate of a link that carries `streams` streams at a time.

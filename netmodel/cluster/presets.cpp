@@ -18,7 +18,7 @@ Cluster single(const char* name, const char* doc, Source source, const LinkSpec&
   return {.name = name, .doc = doc, .source = source, .nic = nic, .gpu_link = find_gpu_link("nvlink3").link};
 }
 
-/// A cluster as a paper measured it: gradients are exchanged after the backward pass.
+/// A cluster as in a paper's measurements: gradients are exchanged after the backward pass.
 Cluster of_paper(Cluster cluster) {
   cluster.overlaps = false;
   return cluster;
@@ -100,7 +100,7 @@ std::span<const Cluster> clusters() {
                  Source::fitted, link(5, 0.607, 35)),
           4, "pcie3-paper", "v100-pcie", Selection::ring)),
       single("eth10", "10 Gb/s Ethernet, TCP", Source::estimated, link(1.25, 1.1, 35)),
-      // NCCL's users report 60% of line rate on TCP (NVIDIA/nccl issue 209); one stream may reach as little as 1.2 GB/s
+      // NCCL users report 60% of line rate on TCP (NVIDIA/nccl issue 209); one stream may reach as little as 1.2 GB/s
       single("eth25", "25 Gb/s Ethernet, TCP", Source::estimated, link(3.125, 2.0, 35)),
       single("ib40", "40 Gb/s InfiniBand QDR", Source::published, link(4, 4, 14)),
       // The rate is far below 100 Gb/s: it was fitted to measurements of one cluster, and is not a model of EDR
@@ -124,8 +124,8 @@ std::span<const Cluster> clusters() {
       railed("gcp-a3-mega", "GCP A3 Mega: 8 H100s, 8 x 200 Gb/s with GPUDirect-TCPXO", link(25, 23, 136), 1, 8,
              "nvlink4", "h100"),
       single("ib200", "200 Gb/s InfiniBand HDR", Source::published, link(25, 23.5, 14)),
-      // The rate is that of ib200. A latency of 20 us gives a time for 1 kB between those of two H100 nodes of several
-      // clouds (30 to 45 us in all)
+      // The rate is that of ib200. With a latency of 20 us, the time priced for 1 kB lies among the times measured on
+      // two H100 nodes of several clouds (30 to 45 us in all)
       railed("dgx-a100", "DGX or HGX A100: 8 A100s, 8 x 200 Gb/s InfiniBand or RoCE", link(25, 23.5, 20), 1, 8,
              "nvlink3", "a100"),
       // 366 GB/s is the bus bandwidth of rings on four nodes with eight such links (H100 VMs, NCCL 2.26)

@@ -66,8 +66,8 @@ class Links {
   std::vector<double> capacity_;
 };
 
-/// Computes max-min fair rates: all rates rise together, and a flow's rate stops when one of its links is full or its
-/// own cap is reached.
+/// Computes max-min fair rates: all rates rise together, and a flow's rate stops rising when one of its links is full
+/// or its own cap is reached.
 void share(std::vector<ActiveFlow>& flows, const std::vector<double>& capacity) {
   std::vector<double> left = capacity;
   std::vector<Index> waiting(capacity.size());

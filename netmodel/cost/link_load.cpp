@@ -17,8 +17,8 @@ struct Load {
   }
 };
 
-/// Load on every link in one run of a phase. Of links that carry the same load, only one is kept: a GPU of each node if
-/// all rails do the same, and the first link of each kind if all nodes do the same, too.
+/// Load on every link in one run of a phase. Of links that carry the same load, only one is kept: if all rails do the
+/// same, the links of one GPU per node; if all nodes do the same too, the first link of each kind.
 class Loads {
  public:
   explicit Loads(const Fabric& fabric) : fabric_(fabric) {}

@@ -55,7 +55,8 @@ Free free_by(const Rows& rows) {
   return free;
 }
 
-/// Returns the cluster at a point. Its coordinates are logarithms relative to the start, and the penalty's square root.
+/// Returns the cluster at a point. The point's coordinates are logarithms relative to the start, and the penalty's
+/// square root.
 Cluster at(const Cluster& start, const Free& free, const Point& x) {
   Cluster cluster = start;
   std::size_t i = 0;

@@ -12,7 +12,7 @@ namespace onebit::netmodel {
 /// The fit for one choice of the all-reduce algorithm: a fixed algorithm or a rule.
 struct Fit {
   Cluster cluster;                ///< cluster with the fitted links and this choice of the algorithm
-  bool fits_gpu_latency = false;  ///< whether the GPU link's latency was fitted; if not, sizes do not determine it
+  bool fits_gpu_latency = false;  ///< whether the GPU link's latency was fitted; if not, the sizes do not determine it
   bool fits_nic_latency = false;  ///< the same for the network link
   bool fits_penalty = false;      ///< whether the scale penalty was fitted; if not, there are too few node counts
   std::vector<double> residuals;  ///< predicted / measured - 1 for each row
@@ -36,7 +36,7 @@ Fit fit_selection(const std::vector<Measurement>& rows, const Cluster& start, Se
 /// left out, or if no other fit's error is smaller both by more than kNoise and by more than a third.
 std::vector<Fit> calibrate(const std::vector<Measurement>& rows, const Cluster& start);
 
-/// Relative difference between two runs of one configuration (Table 1 of 1-bit Adam).
+/// Relative difference between two runs of one configuration (Table 1 of the paper on 1-bit Adam).
 inline constexpr double kNoise = 0.07;
 
 }  // namespace onebit::netmodel

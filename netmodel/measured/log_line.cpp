@@ -44,7 +44,7 @@ std::size_t process_label(std::string_view text) {
   return names_process && stands_alone(text, close + 1) ? close + 1 : 0;
 }
 
-/// Removes the control sequences of terminals: ESC, '[', parameters, and a final character from '@' to '~'.
+/// Removes terminal control sequences: ESC, '[', parameters, and a final character from '@' to '~'.
 std::string without_colours(const std::string& line) {
   std::string text;
   for (std::size_t i = 0; i < line.size(); ++i) {

@@ -18,7 +18,7 @@ constexpr std::size_t kMostRows = 10'000;
 constexpr Index kMostRanks = 65'536;
 const std::vector<std::string> kColumns = {"nodes", "gpus", "bytes", "seconds"};
 
-/// A text file that is read line by line, without the prefixes of launchers, with its line number for messages.
+/// A text file that is read line by line, without launcher prefixes. Counts the lines for messages.
 class Lines {
  public:
   explicit Lines(const std::string& path) : path_(path), file_(files::read_text(path, "measurements")) {}
@@ -106,7 +106,7 @@ void read_table(Lines& lines, std::vector<Measurement>& rows) {
     if (lines.text().empty() || lines.text().front() == '#') continue;
     const std::vector<std::string> cells = cells_of(lines.text());
     if (cells.size() != header.size())
-      lines.refuse("the row has " + std::to_string(cells.size()) + " cells, the header has " +
+      lines.refuse("the row has " + std::to_string(cells.size()) + " cells, but the header has " +
                    std::to_string(header.size()));
     Measurement row;
     row.nodes = count_in(cells[places[0]], lines);

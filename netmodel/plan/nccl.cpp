@@ -35,7 +35,7 @@ const Row& row_of(Protocol protocol) {
   return kRows[static_cast<std::size_t>(protocol)];
 }
 
-/// A hop's constants in microseconds.
+/// Returns a hop's constant in microseconds.
 double hop_of(Algorithm algorithm, const Row& row, int link) {
   if (algorithm == Algorithm::nvls) return link == kNetwork ? kSwitchTreeHop : kSwitchHop;
   return algorithm == Algorithm::tree ? row.tree_hop[link] : row.ring_hop[link];

@@ -14,18 +14,18 @@ struct CallCosts {
 };
 
 /// Returns the costs on a fabric. NCCL's latencies hold for a cluster whose links have the latencies of NCCL's table:
-/// 3.4 us on NVLink, 5.7 us on PCIe and 14 us on the network (a ring's step with the protocol Simple). On another
+/// 3.4 us on NVLink, 5.7 us on PCIe and 14 us on the network (a ring's step with the Simple protocol). On another
 /// cluster, latencies inside a node are scaled. Between nodes, an excess over 14 us is added: all of it with Simple,
 /// whose messages cross the network twice (data and flush), and half of it with LL and LL128; latencies below 14 us are
-/// scaled too. Algorithms that are not NCCL's take a ring's latencies.
+/// scaled too. Algorithms that are not NCCL's are given a ring's latencies.
 CallCosts call_costs(const Request& request, const Fabric& fabric);
 
 /// Returns the time that NCCL's tuner predicts for a ring, a tree or an NVLS algorithm from nominal rates: base latency
-/// + hops + bytes / bandwidth; between nodes, the latency of a ring's all-reduce with Simple counts 1.4 times. Trees
-/// have corrections for sizes that are powers of two; in between, they are interpolated. On two nodes with NVLink,
-/// trees get the bandwidth of the links inside the nodes, but at most twice that between the nodes. With PCIe they do
-/// not, because PCIe is not a faster path than the network. Deviations from NCCL: there are always enough channels to
-/// fill the links; no CollNet or PAT; no limits per channel.
+/// + hops + bytes / bandwidth; between nodes, the latency of a ring's all-reduce with Simple is multiplied by 1.4. The
+/// rate of trees is corrected by a factor, which is listed for sizes that are powers of two and interpolated in
+/// between. On two nodes with NVLink, trees get the bandwidth of the links inside the nodes, but at most twice that
+/// between the nodes. With PCIe they do not, because PCIe is not a faster path than the network. Deviations from NCCL:
+/// there are always enough channels to fill the links; no CollNet or PAT; no limits per channel.
 Seconds nccl_time(const Request& request, const Fabric& fabric);
 
 /// Returns the protocol of a ring or tree for which nccl_time() is the smallest, LL128 only with NVLink. Simple for all

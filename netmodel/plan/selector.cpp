@@ -21,7 +21,7 @@ Request all_reduce(Algorithm algorithm, Bytes payload, const Fabric& fabric) {
   return request;
 }
 
-/// Chooses among algorithms by the smallest time that `time_of` gives a request. Returns the reason with all times.
+/// Chooses the algorithm with the smallest time according to `time_of`. The reason lists all times.
 template <class Time>
 Choice fastest(const std::vector<Algorithm>& candidates, Bytes payload, const Fabric& fabric, const std::string& rule,
                const Time& time_of) {

@@ -15,9 +15,10 @@ struct Choice {
 
 std::string_view name(Selection selection);
 
-/// Chooses an algorithm as the cluster specifies: a fixed one, by NCCL's rule, or the cheapest in the cost model.
-/// Collectives other than all-reduce use the cluster's algorithm for them, or else their default in algorithms(). The
-/// scope matters only to these collectives; the algorithm of an all-reduce is chosen as if it ran among all ranks.
+/// Chooses an algorithm as the cluster specifies: a fixed one, the one that NCCL's rule selects, or the cheapest
+/// according to the cost model. Collectives other than all-reduce use the cluster's algorithm for them, or else their
+/// default in algorithms(). The scope matters only to these collectives; the algorithm of an all-reduce is chosen as if
+/// it ran among all ranks.
 Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model,
               Scope scope = Scope::all);
 

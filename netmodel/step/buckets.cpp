@@ -14,10 +14,11 @@ Seconds time_of(const std::vector<Priced>& prices) {
   return sum;
 }
 
-/// Buckets of gradients become ready at equal intervals during the pass; the exchange of each bucket starts when it is
-/// ready and the previous one has ended. With K equal buckets, the exchange ends at the maximum over k of k/K of the
-/// pass plus the time of K - k + 1 buckets; the maximum is at k = 1 or k = K. For weights that a pass needs, the same
-/// holds with time reversed: each bucket is gathered before the pass reaches it. A single bucket does not overlap.
+/// Buckets of gradients become ready at equal intervals during the pass; the exchange of each bucket starts when the
+/// bucket is ready and the previous exchange has ended. With K equal buckets, the exchange ends at the maximum over k
+/// of k/K of the pass plus the time of K - k + 1 buckets; the maximum is at k = 1 or k = K. For weights that a pass
+/// needs, the same holds with time reversed: each bucket is gathered before the pass reaches it. A single bucket does
+/// not overlap.
 Buckets in_buckets(double count, const std::vector<Exchanged>& exchanged, Seconds pass, const Fabric& fabric,
                    const CostModel& model, double stretch) {
   Buckets buckets;

@@ -7,7 +7,7 @@
 
 namespace onebit::netmodel {
 
-/// A collective that a pass over all layers runs, with its payload for the whole model, as price() takes it.
+/// A collective that a pass over all layers runs, with its payload for the whole model, counted as in price().
 struct Exchanged {
   Collective collective = Collective::all_reduce;
   Bytes payload;

@@ -78,7 +78,7 @@ class Tables {
   }
   /// The same for each number that a GPU exchanges with the owners of its samples' rows.
   Seconds at_trainer(double bytes) const {
-    const bool partial = work_.split == TableSplit::row_wise;  // each other owner has sums of all tables
+    const bool partial = work_.split == TableSplit::row_wise;  // every other owner has sums of all tables
     return sweep([&](const TableShare& share) {
       return batch_ * (partial ? (gpus_ - 1) * pooled_ : pooled_ - share.values) * bytes;
     });
@@ -260,7 +260,7 @@ class Builder {
 void check(const HybridWork& work, Index gpus, const StepOptions& options) {
   shares_of(work.tables, work.split, gpus);
   if (options.sharding == Sharding::none) return;
-  throw ConfigError("the exchanges of sharded dense layers next to tables are not known", "step.sharding",
+  throw ConfigError("the exchanges of sharded dense layers are not known for models with tables", "step.sharding",
                     "leave it out: the tables are split anyway, and dense layers are small");
 }
 

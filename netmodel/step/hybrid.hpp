@@ -13,7 +13,7 @@
 
 namespace onebit::netmodel {
 
-/// How pooled embeddings and their gradients travel, per number.
+/// How pooled embeddings and their gradients travel. Byte counts are per number.
 struct Boundary {
   double forward = sizeof(float), backward = sizeof(float);  ///< bytes on the wire
   /// Bytes of memory that the codec's kernels touch: on the way forward, and on the way back.

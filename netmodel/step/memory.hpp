@@ -13,7 +13,7 @@ struct MemoryEstimate {
   Bytes gradients, optimizer;
   Bytes errors;       ///< errors of a worker and of its server's chunk, in float32; 0 if nothing is compressed
   Bytes activations;  ///< 0: not known
-  Bytes tables{};     ///< its part of the embedding tables in float32, set by the caller; 0: none, or not known
+  Bytes tables{};     ///< the GPU's part of the embedding tables in float32, set by the caller; 0: none, or not known
   Bytes capacity;     ///< memory of the cluster's GPU
 
   Bytes total() const { return weights + gradients + optimizer + errors + activations + tables; }

@@ -25,8 +25,9 @@ double products(const std::vector<Index>& widths) {
                                [](Index outputs, Index inputs) { return as_double(outputs * inputs); });
 }
 
-/// Floating-point operations of a sample in the matrix products of both passes: those of the layers and the dot
-/// products of all pairs of features forward, twice as many backward, but no gradient of the model's inputs.
+/// Floating-point operations of a sample in the matrix products of both passes. The forward pass computes the layers
+/// and the dot products of all pairs of features. The backward pass needs twice as many operations, except that it
+/// computes no gradient of the model's inputs.
 double operations(const DlrmShape& shape) {
   const double features = as_double(std::ssize(shape.rows) + 1);
   const double forward =
@@ -34,8 +35,8 @@ double operations(const DlrmShape& shape) {
   return 2 * (3 * forward - as_double(shape.bottom[0] * shape.bottom[1]));
 }
 
-/// Bytes of a sample's activations in 16 bits that both passes move: each activation and its gradient is written once
-/// and read twice, by the next product and by that of the weights' gradient.
+/// Bytes that both passes move for a sample's activations in 16 bits. An activation is written once and read twice, by
+/// the next product and by the product for the weights' gradient. The same holds for its gradient.
 double moved_bytes(const DlrmShape& shape) {
   constexpr double moves = 6, bytes = 2;
   double numbers = as_double(std::ssize(shape.rows) * shape.width());
@@ -65,9 +66,9 @@ std::vector<Index> terabyte_rows(Index most) {
 /// for 32,768 samples on an A100.
 constexpr Seconds kFixed{7e-3};
 
-/// Times in mixed precision on every GPU, a third of them in the forward pass: the fixed part, products at kUtilisation
-/// of the peak rate, and activations at the rate of the memory. Between the two rows, times grow linearly. The page
-/// docs/recommenders-price.md compares them with published steps.
+/// Times in mixed precision on every GPU, with a third of the time in the forward pass: the fixed part, products at
+/// kUtilisation of the peak rate, and activations at the rate of the memory. Between the two rows, times grow linearly.
+/// The page docs/recommenders-price.md compares them with published steps.
 std::vector<BatchTimes> times_of(const DlrmShape& shape) {
   constexpr double largest = 1e9;
   std::vector<BatchTimes> times;

@@ -11,7 +11,7 @@ namespace onebit::netmodel {
 /// Shape of a DLRM with the dot interaction. It has F = tables + 1 features. The top layers get the first feature
 /// unchanged, and the dot products of all pairs.
 struct DlrmShape {
-  std::vector<Index> bottom;  ///< widths of the inputs and the bottom layers' outputs; the last is also a table row's
+  std::vector<Index> bottom;  ///< inputs, then outputs of the bottom layers; the last is also the width of a table row
   std::vector<Index> top;     ///< outputs of the top layers
   std::vector<Index> rows;    ///< rows of each table
 

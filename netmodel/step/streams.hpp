@@ -20,7 +20,7 @@ struct Stage {
   std::string name;
   StageKind kind = StageKind::forward;
   Seconds time{};
-  std::vector<std::string> after = {};  ///< names of the stages that it waits for; absent stages count as over
+  std::vector<std::string> after = {};  ///< names of the stages that it waits for; absent stages count as finished
   // Set by Streams::run
   Seconds begin{};        ///< time from the start of the step
   Seconds hidden{};       ///< for a stage on the network: time during which the GPU works

@@ -34,7 +34,7 @@ struct Workload {
   Source source = Source::estimated;
   Index parameters = 0;
   std::vector<BatchTimes> batches;        ///< times by GPU and batch; the last GPU's are scaled to GPUs without times
-  std::vector<UpdateTime> updates;        ///< times by GPU, used for its whole generation; for others, from bytes
+  std::vector<UpdateTime> updates;        ///< times by GPU, used for its generation; for others, estimated from bytes
   std::vector<TensorShape> tensors = {};  ///< the model's tensors, which add up to `parameters`; empty: not known
   /// Inputs of all layers for one sample in 2 bytes per element, which a step keeps even if it recomputes everything
   /// else; 0: not known.
@@ -56,9 +56,9 @@ const Workload& find_workload(std::string_view name);
 
 /// Returns the compute times of a step of `accumulation` micro-batches. Between two measured batches, times are
 /// interpolated linearly; above the largest they grow in proportion to the batch; below the smallest they stay the
-/// same. For a GPU that was not measured, the times of the passes on one that was are scaled by Gpu::speed. The update
-/// of a GPU of another generation is estimated from bytes, because a measured one depends more on the software of that
-/// time than on the GPU. Throws ConfigError for a batch or an accumulation below 1.
+/// same. For a GPU that was not measured, the times of the passes on a measured GPU are scaled by Gpu::speed. The
+/// update time on a GPU of another generation is estimated from bytes, because a measured time depends more on the
+/// software of its day than on the GPU. Throws ConfigError for a batch or an accumulation below 1.
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation);
 
 /// Returns the time that element-wise kernels need to touch `bytes_each` bytes for each parameter.

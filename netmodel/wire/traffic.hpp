@@ -31,10 +31,10 @@ enum class Direction : std::uint8_t { up, down, both };
 
 enum class WireType : std::uint8_t { fp32, bits, packed };
 
-// Values of Traffic::tensor that are not tensors.
+// Values of Traffic::tensor that stand for something other than a tensor.
 inline constexpr Index kFusedVector = -1;
 inline constexpr Index kActivations = -2;  ///< activations or their gradients, at a boundary between workers
-inline constexpr Index kRowNumbers = -3;   ///< numbers of table rows, sent to the workers that own the rows
+inline constexpr Index kRowNumbers = -3;   ///< row numbers in tables, sent to the workers that own the rows
 
 /// One exchange among the workers of a group, from the point of view of one worker.
 struct Traffic {
@@ -54,7 +54,7 @@ struct Traffic {
 
 using TrafficList = std::vector<Traffic>;
 
-/// Returns whether an exchange belongs to model parallelism: activations, their gradients, or numbers of table rows.
+/// Returns whether an exchange belongs to model parallelism: activations, their gradients, or row numbers in tables.
 inline bool is_of_boundary(const Traffic& traffic) {
   return traffic.tensor == kActivations || traffic.tensor == kRowNumbers;
 }

@@ -29,8 +29,8 @@ namespace {
 namespace sg4 = simgrid::s4u;
 using Problem = OnebitSimgridProblem;
 
-/// Every GPU, node and leaf switch has a link in each direction. Flows between nodes pass the nodes' links, those
-/// between leaf switches also the uplinks. Latencies are pauses of the ranks, not of the links.
+/// Every GPU, node and leaf switch has a link in each direction. Flows between nodes pass through the nodes' links;
+/// those between leaf switches also pass through the uplinks. Latencies are pauses of the ranks, not of the links.
 class Platform {
  public:
   explicit Platform(const Problem& problem) : problem_(problem), zone_(sg4::create_full_zone("cluster")) {
