@@ -1,4 +1,4 @@
-// Evaluations of a cluster, its final weights, and the tensors that it reads from files of weights.
+// Evaluations of a cluster, its final weights, and the tensors that it reads from weights files.
 
 #include <algorithm>
 
@@ -53,7 +53,8 @@ Evaluation VirtualCluster::evaluate(bool crosses_boundaries) {
 }
 
 /// Evaluates on the first device, about 256 labels at a time, so that a long context takes no more memory than in
-/// training. A device that only counts memory takes the first block and the last one, which may be smaller.
+/// training. On a device that only counts memory, evaluates only the first block and the last one, which may be
+/// smaller.
 Evaluation VirtualCluster::evaluate_first(const Weights& weights, bool crosses_boundaries) {
   const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);
   const Index size = data_->size(config_.eval.split);

@@ -128,7 +128,7 @@ std::string Replica::first_bad_tensor(bool with_gradients) const {
       std::max_element(ranges.begin(), ranges.end(), [&](Range a, Range b) { return largest(a) < largest(b); });
   const compress::Tensor& tensor = model->tensors()[static_cast<std::size_t>(worst - ranges.begin())];
   if (state.largest() > largest(*worst)) {
-    return "weights are finite, the largest number of the model's state is " +
+    return "weights are finite, the largest number in the model's state is " +
            number(static_cast<double>(state.largest())) + " (" + state.place_of_largest() + ")";
   }
   return std::string(with_gradients ? "weights and gradients" : "weights") + " are finite, the largest weight is " +

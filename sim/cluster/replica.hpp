@@ -51,9 +51,9 @@ struct Replica {
   /// checked values are finite.
   std::string bad_tensor(bool with_gradients) const;
 
-  /// Returns bad_tensor() or, if only the model's state is not finite, a clause about that. If all values are finite,
-  /// only a product can have overflowed; then returns the clause "weights are finite, the largest weight is ..." with
-  /// the tensor of that weight, or a clause about the model's state if a number there is larger.
+  /// Returns bad_tensor() or, if the weights are finite and the model's state is not, a clause about the state. If all
+  /// values are finite, only a product can have overflowed; then returns the clause "weights are finite, the largest
+  /// weight is ..." with the tensor of that weight, or a clause about the model's state if a number there is larger.
   std::string first_bad_tensor(bool with_gradients) const;
 };
 

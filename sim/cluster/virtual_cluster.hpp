@@ -101,8 +101,8 @@ class VirtualCluster {
 
   /// Runs the next step. Throws NumericError if a loss, an exchanged vector or the update is not finite. For a loss,
   /// the error names the tensor that became non-finite first, and the weights are still those before the step. For an
-  /// exchanged vector it names the worker and the tensor, or says that it is a server's mean; for the update, the
-  /// worker or the tensor that became non-finite first.
+  /// exchanged vector, the error names the worker and the tensor, or says that the vector is a server's mean; for the
+  /// update, it names the worker or the tensor that became non-finite first.
   StepOutcome advance();
 
   /// Evaluates the examples that config.eval chooses, by default from the held-out split. If workers have their own

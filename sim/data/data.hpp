@@ -79,7 +79,7 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
-/// Facts of a source, known once it has been read.
+/// Facts about a source, known once it has been read.
 struct DataFacts {
   std::string name = {};
   Index features = 0;                 ///< values per example; 0 for token data
@@ -124,11 +124,11 @@ class DataSource {
   /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`. Examples are drawn with
   /// replacement from the training examples or, if these are split among workers, from the worker's own, by
   /// uniform_index({seed, sampling}, {step, worker, draw}). A worker's examples therefore do not depend on the other
-  /// workers of a call. Buffers are reused: nothing is allocated while the size stays the same. Throws Error if a
+  /// workers in the call. Buffers are reused: nothing is allocated while the size stays the same. Throws Error if a
   /// number is negative, a worker has no examples, or an example looks up a row that its table does not have.
   void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
-  /// Sets sizes and place of `out` as sample does; the values of the examples are arbitrary.
+  /// Sets the sizes and the place of `out` as sample does; the values of the examples are arbitrary.
   void lay_out(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
   Index size(Split split) const { return split == Split::train ? facts_.train : facts_.holdout; }
@@ -158,7 +158,7 @@ class DataSource {
   WorkerSplit split_;
 };
 
-/// A choice of the user, or `automatic` if the program chooses.
+/// The user's choice, or `automatic` if the program chooses.
 enum class Switch { automatic, yes, no };
 
 /// Number of examples that a source makes, unless its entry or the user says otherwise.

@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// Keeps the last source that was asked for, so that the arms and seeds of a study do not read or make it again.
+/// Keeps the last source that was asked for, so that a study does not read or make it again for every arm and seed.
 class DataCache {
  public:
   /// Returns what make_data returns. If the configuration differs from the previous one only in its seed, the previous

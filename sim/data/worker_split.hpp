@@ -44,7 +44,7 @@ class WorkerSplit {
 
 /// Makes the split of `train` examples that `rule` names:
 ///   iid          every worker draws from all
-///   label        examples sorted by label, in their own order within a label, cut into contiguous parts of equal size
+///   label        examples sorted by label (stably) and cut into contiguous parts of equal size
 ///   dirichlet:A  of each class, worker w gets a share p_w with p ~ Dirichlet(A, ..., A), drawn separately for every
 ///                class (Yurochkin et al. 2019, section 4; Hsu et al. 2019 draw classes for a worker instead). The
 ///                smaller A is, the more the shares differ. Gamma variates by Marsaglia and Tsang (2000). A worker

@@ -112,7 +112,7 @@ Boundary::Layout Boundary::made_layout(const device::Device& device, Index batch
   return {compress::SegmentTable(device, std::move(segments)), std::move(senders)};
 }
 
-/// Chooses the layout for the pass's batch size, and makes room.
+/// Chooses the layout for the pass's batch size, and makes the buffers large enough.
 void Boundary::lay_out(const Pass& pass) {
   if (places_.size() == 0) places_ = device::Buffer<SendingColumn>::copy_of(pass.device, columns_.columns);
   grow(rows_, pass.device, pass.examples() * inputs());
@@ -143,7 +143,7 @@ void Boundary::grow_memory(const device::Device& device, Way& way) {
   if (way.memory.size() == 0) way.memory = device::Buffer<float>::zeros(device, workers_ * segments);
 }
 
-/// Gives the payload what the codec keeps for the pass's workers.
+/// Copies what the codec keeps for the pass's workers to the payload.
 void Boundary::load_memory(const Pass& pass, Way& way) {
   if (!codec_->has_memory()) return;
   if (!pass.training || !keeps_memory()) return payload(way).memory.zero();

@@ -17,7 +17,7 @@ struct SendingColumns {
   bool receivers_send = false;  ///< whether sender s is also the receiver with number s, and keeps what it would send
                                 ///< to itself; otherwise senders and receivers are different workers
   /// Whether every worker gets all columns of all examples. All workers, including the sender, then have the same
-  /// numbers and compute the same gradients, so nothing returns.
+  /// numbers and compute the same gradients, so none are sent back.
   bool to_all = false;
   std::vector<SendingColumn> columns = {};
 
@@ -40,10 +40,10 @@ struct SendingColumns {
 /// In evaluations, the layer is the identity unless the batch has AtBoundaries::coded. Then all columns cross, and
 /// codecs with a memory start with an empty one.
 ///
-/// With backward = mask, the gradient of an element that was not sent is 0, and only the values of the others return,
-/// as float32. The result is the exact gradient of the loss with a fixed mask (Gupta et al. 2021). A zero counts as not
-/// sent, so it has no gradient. Threshold codecs such as dct do not send zeros; top-k and random-k send k values, zeros
-/// included.
+/// With backward = mask, the gradient of an element that was not sent is 0, and only the values of the other gradients
+/// return, as float32. The result is the exact gradient of the loss with a fixed mask (Gupta et al. 2021). A zero
+/// counts as not sent, so it has no gradient. Threshold codecs such as dct do not send zeros; top-k and random-k send k
+/// values, zeros included.
 class Boundary final : public Layer {
  public:
   /// workers: number of workers of the run. Throws ConfigError for an unknown option value and for a codec that cannot

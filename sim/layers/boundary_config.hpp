@@ -27,7 +27,7 @@ struct TablesConfig {
   std::string split = "table";    ///< table | row | column
   std::string optimizer = "sgd";  ///< sgd | adagrad (row-wise)
   /// Learning rate before the schedule. 0: that of the run if its optimizer is a form of SGD; with other optimizers,
-  /// whose rates have another scale, kTableRate or kAdagradRate.
+  /// whose rates are on a different scale, kTableRate or kAdagradRate.
   double lr = 0;
   double eps = 1e-8;   ///< adagrad: added to the square root
   Index capacity = 0;  ///< bytes of tables that a worker can hold; 0: no limit

@@ -118,7 +118,7 @@ struct CrossingSquareTerm {
   }
 };
 
-/// Products of the gradients with and without a boundary's codec: of both, and of each with itself.
+/// Products of the gradients with and without a boundary's codec: of one with the other, and of each with itself.
 struct AgreementTerm {
   static constexpr Index kinds = 3;
   const float* coded;

@@ -12,7 +12,7 @@ namespace onebit::sim {
 
 enum class Activation { none, relu, gelu };
 
-/// Returns Phi(x), the distribution function of the standard normal distribution, to 1e-7.
+/// Returns Phi(x), the distribution function of the standard normal distribution, to within 1e-7.
 ONEBIT_HOST_DEVICE inline float normal_cdf(float x) {
   return 0.5f * (1.0f + device::erf(x * 0.70710678f));
 }
@@ -187,8 +187,8 @@ struct TokenOrderKernel {
   }
 };
 
-/// Adds the gradients of one part of each worker's places to those of their tokens. The call for the first place of a
-/// token in the part adds all of that token's places, in their order, so that no two calls write the same element.
+/// Adds the gradients of one part of each worker's places to those of their tokens. The call for a token's first place
+/// in the part adds the gradients of all its places, in order, so that no two calls write the same element.
 struct EmbedGradientKernel {
   Index own_places, first, count;  ///< places per worker; first place and size of the part
   Index width;

@@ -36,7 +36,7 @@ inline bool collects(const Pass& pass) {
 }
 
 /// Reads `inputs` numbers of every example and writes `outputs` numbers. Their layout is [examples][positions][width]
-/// or a layout of images, as the class of the layer says.
+/// or a layout of images: see the class of the layer.
 class Layer {
  public:
   Layer(Index inputs, Index outputs) : inputs_(inputs), outputs_(outputs) {}

@@ -11,8 +11,8 @@ namespace onebit::sim {
 /// then unchanged.
 void compress_log(const std::string& path, int level);
 
-/// Removes PATH.part if a program that was killed while it compressed the log has left it. Does nothing if there is no
-/// log, or while a program has it open.
+/// Removes PATH.part if it was left by a program that was killed while it compressed the log. Does nothing if there is
+/// no log, or while a program has it open.
 void remove_left_part(const std::string& path);
 
 }  // namespace onebit::sim

@@ -100,7 +100,7 @@ void Contents::note_group(const Object& group, std::set<haddr_t>& seen) {
   for (const std::string& name : link_names(group)) {
     const H5O_type_t kind = type_of_link(group, name);
     if (kind == H5O_TYPE_GROUP) note_group(open_group(group, name), seen);
-    if (kind != H5O_TYPE_DATASET) continue;  // a group, which is done, or a named type
+    if (kind != H5O_TYPE_DATASET) continue;  // a group, which has just been noted, or a named type
     const Object dataset = open_dataset(group, name);
     note_stored(dataset);
     note_attributes(dataset);

@@ -20,9 +20,9 @@ constexpr hsize_t page_bytes = 4096;  // of memory, on all machines that we know
 // reading a damaged file would never end; 26 attempts take 0.1 s in all.
 constexpr unsigned swmr_read_attempts = 26;
 
-// After a file could not be closed, HDF5 1.10 keeps an identifier of freed memory, and its exit handler crashes on it.
-// We close everything that we open, so the handler has no other work. It must be turned off before HDF5 is first used,
-// so this happens during static initialization.
+// After a failure to close a file, HDF5 1.10 keeps an identifier that refers to freed memory, and its exit handler
+// crashes on it. We close everything that we open, so the handler has no other work. It must be turned off before HDF5
+// is first used, so this happens during static initialization.
 [[maybe_unused]] const herr_t no_exit_handler = H5dont_atexit();
 
 // Keeps the operating system's message if there is one, otherwise the innermost description.
@@ -56,7 +56,8 @@ void silence() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-/// Leaves the times of objects out of the file, so that files with equal contents are equal, whenever they are written.
+/// Leaves the times of objects out of the file, so that files with equal contents are equal even if written at
+/// different times.
 void leave_out_times(const Id& creation, const Where& where) {
   check(H5Pset_obj_track_times(check(creation.get(), where), false), where);
 }

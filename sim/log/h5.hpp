@@ -143,9 +143,9 @@ Object create_array(const Object& file, std::string_view name, hid_t type, Index
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// Creates a chunked dataset with no rows yet. width < 0: one value per row, else `width` values per row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
-/// Opens a dataset of create_rows() for writing. Throws IoError if its type or width differs, or if it claims more rows
-/// than the file can hold. Only damage can cause this. Without the check, HDF5 would convert values to the wrong type
-/// or look for chunks that do not exist.
+/// Opens a dataset that create_rows() made, for writing. Throws IoError if its type or width differs, or if it claims
+/// more rows than the file can hold. Only damage can cause this. Without the check, HDF5 would convert values to the
+/// wrong type or look for chunks that do not exist.
 Object open_rows(const Object& file, std::string_view name, hid_t type, Index width);
 /// Opens a dataset. Throws IoError, including if its values are stored in other files.
 Object open_dataset(const Object& file, std::string_view name);

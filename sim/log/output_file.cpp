@@ -119,7 +119,7 @@ void synchronize_file(const h5::Object& file) {
 }
 
 h5::Object open_output(const std::string& path) {
-  require_readable(path, true, "log");  // before the file is locked: the check could not open it then
+  require_readable(path, true, "log");  // before the file is locked, because the check could not open a locked file
   const Descriptor own(path, O_RDWR);
   if (own.get() < 0) throw ConfigError("cannot continue log: " + std::string(std::strerror(errno)), path);
   const auto refuse = [&] {

@@ -25,8 +25,8 @@ void set_read_check(ReadCheck check);
 /// opening a refused file does.
 void check_ahead(std::span<const std::string> paths);
 
-/// Throws ConfigError if the check refuses a file. Remembers the answer for as long as the size and the time of the
-/// last change of the file stay the same. kind: what the file is, for the message.
+/// Throws ConfigError if the check refuses a file. Remembers the answer for as long as the file's size and modification
+/// time stay the same. kind: what the file is, for the message.
 void require_readable(const std::string& path, bool swmr, const std::string& kind);
 
 }  // namespace onebit::sim

@@ -75,7 +75,7 @@ class LogReader {
   /// Datasets and groups in the file that this program does not know, as "group/name".
   const std::vector<std::string>& unknown_columns() const;
 
-  /// Columns that were found damaged so far. Always empty if damage is refused.
+  /// Columns that have been found damaged so far. Always empty if damage is refused.
   const std::vector<UnreadableColumn>& unreadable_columns() const;
 
  private:

@@ -16,7 +16,7 @@ namespace onebit::sim {
 /// Writes the attributes `units` and `doc`.
 void describe(const h5::Object& dataset, const Column& column);
 
-/// Creates the scalar dataset that the column table has for `path`.
+/// Creates the scalar dataset that the column table describes at `path`.
 h5::Object create_scalar(const h5::Object& file, std::string_view path);
 
 /// Selects the constructor for an existing log.

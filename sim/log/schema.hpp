@@ -132,7 +132,7 @@ struct ProbeRow {
   double feedback_residual = not_applicable;
   double residual_without_workers = not_applicable;
   double residual_without_servers = not_applicable;
-  double feedback_rounding = not_applicable;  ///< only in runs that store errors rounded (feedback.dtype)
+  double feedback_rounding = not_applicable;  ///< only in runs that store rounded errors (feedback.dtype)
   double shadow_l1 = not_applicable;
   double shadow_l2 = not_applicable;
   double rate_drift = not_applicable;
@@ -159,8 +159,8 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// Why a run ended without finishing: the text of its divergence, failure or stop. Empty if the run finished, is still
-/// going, was killed, or has been resumed since.
+/// Why a run ended without finishing: the text of its divergence, failure or stop event. Empty if the run finished, is
+/// still going, was killed, or has been resumed since.
 std::string reason_of_end(const std::vector<Event>& events);
 
 /// Whether an event says how a run ended.
@@ -195,7 +195,7 @@ using Field = std::variant<std::monostate, Index StepRow::*, double StepRow::*, 
                            Index ProbeRow::*, double ProbeRow::*, Index EvaluationRow::*, double EvaluationRow::*,
                            Index Event::*, std::string Event::*, Index TrafficRow::*, std::uint8_t TrafficRow::*>;
 
-/// Which logs have a column: all, those of probed runs, or those of probed runs that store errors rounded.
+/// Which logs have a column: all, those of probed runs, or those of probed runs that store rounded errors.
 enum class In { all, probed, rounded };
 
 /// One dataset of the file, or one member of a compound dataset (Shape::member; its group is then that dataset).

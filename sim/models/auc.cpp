@@ -17,7 +17,8 @@ double area_under_curve(std::span<const float> scores, std::span<const std::int3
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return scores[i]; });
-  // Half pairs: 2 for each pair in which label 0 scores below label 1, and 1 for each pair with equal scores.
+  // Half pairs: 2 for each pair in which the example of label 0 has the lower score, and 1 for each pair with equal
+  // scores.
   Index halves = 0, zeros = 0, ones = 0;
   for (std::size_t first = 0, end = 0; first < order.size(); first = end) {
     Index equal_zeros = 0, equal_ones = 0;

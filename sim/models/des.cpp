@@ -1,7 +1,7 @@
 // Models of distributed equivalent substitution (Rong et al. 2020): logistic regression, factorization machine and a
 // deep part, whose operators are split by fields. Workers own the parameters of their fields, compute partial results
 // for the whole batch, and add these up; what follows is small, and every worker computes it. The equations are those
-// of docs/des.md.
+// in docs/des.md.
 
 #include "device/base/error.hpp"
 #include "sim/layers/bias_relu.hpp"
@@ -27,7 +27,7 @@ void check_fields(const ModelConfig& config, const DataSource& data, Index width
   const std::string model = ", model " + config.name;
   for (const BagTable& table : data.tables()) {
     if (table.slots == 1) continue;
-    throw ConfigError("a field of this model has one row", "data " + data.name() + model,
+    throw ConfigError("each field of this model has one row per example", "data " + data.name() + model,
                       "use data whose bags have one row, e.g. --data clicks without --data.bag, or --model dlrm-nano");
   }
   if (parse_table_split(config.tables.split) != TableSplit::table) {
@@ -39,7 +39,7 @@ void check_fields(const ModelConfig& config, const DataSource& data, Index width
                  "use more workers");
 }
 
-/// The sums over all fields, as every worker gets them. Sets `tables` to the layer with the rows.
+/// The sums over all fields, as every worker gets them. Sets `tables` to the layer that holds the rows.
 std::unique_ptr<Layer> make_sums(const device::Device& device, const ModelConfig& config, const DataSource& data,
                                  Index factors, Index hidden, Parameters& parameters, EmbeddingBags*& tables) {
   const auto fields = std::ssize(data.tables());

@@ -23,7 +23,7 @@ int check_system(int result, const std::string& command) {
   if (result >= 0) return result;
   throw IoError("cannot start the worker program: " + std::string(std::strerror(errno)),
                 "model.command " + shown(command),
-                "the system may lack processes, memory or open files: see ulimit -a");
+                "the system may have run out of processes, memory or file descriptors: see ulimit -a");
 }
 
 struct Pipe {

@@ -55,7 +55,7 @@ class ExternalCommand {
   bool has_ended() const;
   /// Kills whatever is left of the tree at once. Later calls do nothing.
   void end();
-  /// The shell's status as of waitpid, after end().
+  /// The shell's status as reported by waitpid; only after end().
   int status() const { return status_; }
 
  private:

@@ -57,7 +57,7 @@ class ExternalProcess {
   std::optional<Time> stop_;                       ///< when a stop request ends the wait for the answer
   std::size_t answered_ = 0;                       ///< bytes of the answer so far
   std::string text_;                               ///< text from the output
-  std::size_t taken_ = 0;                          ///< bytes of the text that lines have taken
+  std::size_t taken_ = 0;                          ///< bytes of the text that were returned as lines
   std::string stderr_;                             ///< last bytes from standard error
 };
 

@@ -57,7 +57,7 @@ class ExternalProgram {
 };
 
 /// Returns the layout of a command's program. The program is started only once in this process, because planning a run
-/// makes its models many times. It then waits for the first take_program. Throws what ExternalProgram throws.
+/// makes its models many times. The program then waits for the first take_program. Throws what ExternalProgram throws.
 ExternalLayout external_layout(const ExternalSpec& spec);
 
 /// Returns a program that has not computed anything yet. Throws what external_layout throws, and ConfigError if its

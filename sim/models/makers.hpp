@@ -47,7 +47,8 @@ void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<s
 /// Adapts the first layer of a network, which reads [height][width][channels], to the images of a data source.
 std::unique_ptr<Layer> reads_images(const ImageShape& image, std::unique_ptr<Layer> layer);
 
-/// Makes a model of the layers in sequence. tables: the layer among them that workers own; null if there is none.
+/// Makes a model that runs the layers in sequence. tables: the layer among them that workers own; null if there is
+/// none.
 std::unique_ptr<Model> make_network(const device::Device& device, Parameters parameters,
                                     std::vector<std::unique_ptr<Layer>> layers, Index targets = 1,
                                     EmbeddingBags* tables = nullptr);

@@ -104,7 +104,7 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  /// Name, size and shape of every tensor, in order of the flat parameter vector, without gaps.
+  /// Name, size and shape of every tensor, in the order of the flat parameter vector, without gaps.
   virtual const std::vector<compress::Tensor>& tensors() const = 0;
   Index parameters() const;
 

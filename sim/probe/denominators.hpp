@@ -1,6 +1,6 @@
 #pragma once
-// Measures, tensor by tensor, how small the numbers are that an optimizer divides by. The smallest of them limits how
-// long a step can become.
+// Measures, for each tensor, how small an optimizer's denominators are. The smallest of them limits how long a step can
+// become.
 
 #include <vector>
 

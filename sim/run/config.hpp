@@ -81,13 +81,13 @@ RunConfig with_short_stages(RunConfig config, Index steps);
 RunConfig completed(RunConfig config);
 
 /// Chooses the evaluation options that are left open (0), for a run of `steps` steps with `size` examples in the split.
-/// The default is 21 evaluations of 8192 examples (some more if the steps are not a multiple of 20, at most 40), or
-/// fewer and smaller ones that take at most a fifth of the run. The cost is estimated, never measured, so that logs are
-/// the same everywhere. An evaluated example costs at most half as much as a training example (a forward pass instead
-/// of forward and backward), so half as many examples may be evaluated as are trained on. First the evaluations become
-/// smaller, down to 512 examples, then fewer, then smaller again; those before the first and after the last step always
-/// take place. For one split, sizes depend only on the number of examples that the run trains on (workers x batch x
-/// accumulation x steps) and on a given eval.every, so that runs with the same numbers stay comparable.
+/// The default is 21 evaluations of 8192 examples (more, but at most 40, if the number of steps is not a multiple of
+/// 20), or fewer and smaller ones that take at most a fifth of the run. The cost is estimated, never measured, so that
+/// logs are the same everywhere. An evaluated example costs at most half as much as a training example (a forward pass
+/// instead of forward and backward), so half as many examples may be evaluated as are trained on. First the evaluations
+/// become smaller, down to 512 examples, then fewer, then smaller again; those before the first and after the last step
+/// always take place. For one split, sizes depend only on the number of examples that the run trains on (workers x
+/// batch x accumulation x steps) and on a given eval.every, so that runs with the same numbers stay comparable.
 EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size);
 
 /// Number of steps of a run over a training split of `examples` examples.

@@ -161,7 +161,7 @@ Rows least_rows(const RunConfig& config, const RunResources& resources) {
   return {{"weights", row}, {"gradients", row}};
 }
 
-/// Plans one run at several worker groups.
+/// Plans one run with several sizes of the worker group.
 class Planner {
  public:
   Planner(const RunConfig& config, const RunResources& resources)

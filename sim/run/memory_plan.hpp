@@ -39,7 +39,7 @@ struct PreparedRun {
 /// Returns the error message for a run that finds less memory than was planned. plan: MemoryPlan::text(), or empty.
 std::string out_of_memory(const std::string& plan);
 
-/// Returns the bytes that the run may take: config.memory or, if that is 0, nine tenths of the smallest share of a
+/// Returns the bytes that the run may take: config.memory or, if that is 0, nine tenths of the smallest share of any
 /// device. A share is the free memory, divided among the devices on the same GPU and among the processes on this
 /// machine. On CPUs, what the process already holds is added before taking nine tenths.
 Index memory_limit(const RunConfig& config, const RunResources& resources);

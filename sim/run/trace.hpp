@@ -36,8 +36,8 @@ class GradientTrace {
   GradientTrace& operator=(const GradientTrace&) = delete;
 
   const std::string& path() const;
-  /// Whether the trace is compact. Then it stands for one worker and has one parameter for each tensor with elements;
-  /// the gradient of that parameter is the l2 norm of the tensor's mean gradient, and x0 is 0.
+  /// Whether the trace is compact. Then it has one worker, and one parameter for each tensor that has elements; the
+  /// gradient of that parameter is the l2 norm of the tensor's mean gradient, and x0 is 0.
   bool compact() const { return compact_; }
   Index steps() const { return steps_; }
   Index workers() const { return workers_; }

@@ -53,14 +53,14 @@ struct RunResult {
 /// compared with it; resume_replacing writes them again, for a run whose options have changed.
 ///
 /// Throws ConfigError if the path or the existing log cannot be used, IoError if the log or a checkpoint cannot be
-/// written, and with Existing::resume Error if a row that is computed again differs from the log (RunLog::append).
+/// written, and, with Existing::resume, Error if a row that is computed again differs from the log (RunLog::append).
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
 
-/// Trains a cluster that read_checkpoint has brought to some step until its last step, in one process. The new log
-/// begins with the rows of `parent` up to that step; `parent` is the log of the run that this one branches off from.
-/// Both must have the same groups of rows and log every step. Throws what train throws, and ConfigError if the parent
-/// is shorter or has other groups of rows.
+/// Trains a cluster from the step to which read_checkpoint has brought it until its last step, in one process. The new
+/// log begins with the rows of `parent` up to the checkpoint; `parent` is the log of the run that this one branches off
+/// from. Both must have the same groups of rows and log every step. Throws what train throws, and ConfigError if the
+/// parent is shorter or has other groups of rows.
 RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::string& path, const RunIdentity& identity,
                  const RunControl& control, const LogReader& parent);
 

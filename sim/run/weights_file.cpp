@@ -20,7 +20,7 @@ constexpr std::size_t kLongestName = 4096;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw ConfigError("cannot take initial weights: " + why, path,
-                    "a file of weights holds weights [parameters], tensor_sizes [tensors], tensor_names [tensors]");
+                    "a weights file holds weights [parameters], tensor_sizes [tensors], tensor_names [tensors]");
 }
 
 h5::Object open_weights(const std::string& path) {

@@ -286,9 +286,10 @@ TEST_CASE("what DES cannot do is refused by name", "[sim][des]") {
         "there are more workers than tables (workers 6, 5 tables); use fewer workers or data with more tables");
   config.workers = 5;
   CHECK(model(config, data).empty());
-  CHECK(model(config, FewClicks()) ==
-        "a field of this model has one row (data few-clicks, model des-fm); use data whose bags have one row, e.g. "
-        "--data clicks without --data.bag, or --model dlrm-nano");
+  CHECK(
+      model(config, FewClicks()) ==
+      "each field of this model has one row per example (data few-clicks, model des-fm); use data whose bags have one "
+      "row, e.g. --data clicks without --data.bag, or --model dlrm-nano");
   config.tables.split = "row";
   CHECK(model(config, data) ==
         "the workers of this model own whole tables (tables.split row, model des-fm); leave it out, or use --model "

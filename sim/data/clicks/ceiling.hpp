@@ -9,7 +9,7 @@
 
 namespace onebit::sim {
 
-/// Quality of the true probabilities on some examples. No model can expect to do better.
+/// Quality of the true probabilities on some examples. No model can be expected to do better.
 struct ClickCeiling {
   double rate = 0.0;      ///< share of clicks
   double expected = 0.0;  ///< log loss in expectation over the labels: mean entropy of a label
@@ -17,7 +17,7 @@ struct ClickCeiling {
   double auc = 0.0;       ///< area under the ROC curve on the labels that were drawn
 };
 
-/// logits: the true ones. labels: 1 is a click. Neither is empty.
+/// logits: the true ones. labels: 1 is a click. Neither may be empty.
 ClickCeiling click_ceiling(std::span<const double> logits, std::span<const std::int32_t> labels);
 
 /// Describes a ceiling: "log loss 0.4572 (0.4561 expected), AUC 0.8013, 25.6% clicks".

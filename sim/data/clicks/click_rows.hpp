@@ -1,5 +1,5 @@
 #pragma once
-// Memory for the examples of a generator of clicks.
+// Memory for the examples that a click generator makes.
 
 #include <cstdint>
 #include <span>

@@ -11,16 +11,16 @@ namespace onebit::sim {
 inline constexpr Index click_days = 7;
 
 /// Makes `config.examples` clicks and non-clicks: features and ids of ClickDraws, with labels drawn by ClickTeacher
-/// (label 1: a click). They are the same for every seed. The examples are in order of time, in click_days days of equal
-/// length, and the last share config.holdout of them is held out. With config.drift > 0 the popular ids change from day
-/// to day, so the popular ids of the held-out examples differ from those that the training examples have on average.
+/// (label 1: a click). They are the same for every seed. The examples are in chronological order, in click_days days of
+/// equal length, and the last share config.holdout of them is held out. With config.drift > 0 the popular ids change
+/// from day to day, so the popular ids of the held-out examples differ from those that the training examples have on
+/// average.
 /// Examples are drawn with replacement from all days, so drift does not change the training distribution over time;
 /// with the split "size:0" each worker has the examples of its own days.
 ///
-/// facts.ceiling describes the quality that the teacher itself has on the held-out examples (if there are none, on the
-/// training examples). The hash covers features, ids and labels, so it may differ between C libraries whose exp, log or
-/// pow differ. Throws ConfigError for a number out of range, examples or tables that are too large, and if paths are
-/// given.
+/// facts.ceiling describes how well the teacher itself predicts the held-out examples (if there are none, the training
+/// examples). The hash covers features, ids and labels, so it may differ between C libraries whose exp, log or pow
+/// differ. Throws ConfigError for a number out of range, examples or tables that are too large, and if paths are given.
 std::unique_ptr<DataSource> make_clicks(const DataConfig& config);
 
 /// Makes `config.examples` examples like those of the random mode of DLRM's reference implementation: features are

@@ -25,7 +25,7 @@ inline constexpr Index criteo_categories = 26;
 /// `yes`.
 ///
 /// Only the first config.examples examples of the training files are read, unless that number is 0; the rest of the
-/// files is ignored. Examples stay in the order of the files, which is that of time: the last share config.holdout is
+/// files is ignored. Examples stay in the order of the files, which is chronological: the last share config.holdout is
 /// held out, unless there are test files. The hash covers the unpacked bytes that were read, and config.max_rows, which
 /// decides the row numbers of categories. Throws ConfigError naming file, line and reason for anything damaged, and for
 /// files that are too large.

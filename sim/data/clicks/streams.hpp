@@ -20,7 +20,7 @@ enum ClickStream : Index {
   stream_vector = 23,   ///< teacher: vectors of ids
   stream_pair = 24,     ///< teacher: factors of pairs of tables
   stream_label = 25,    ///< labels
-  stream_random = 26,   ///< everything of clicks-random
+  stream_random = 26,   ///< everything in clicks-random
 };
 
 }  // namespace onebit::sim

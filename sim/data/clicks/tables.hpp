@@ -15,7 +15,7 @@ inline constexpr Index click_features = 13;
 inline constexpr Index click_tables = 26;
 
 /// Returns the tables that config.rows and config.tables describe, each with `slots` slots. config.rows is
-///   kaggle   26 sizes: the numbers of different values in the columns of Criteo's Kaggle data set, each cut to
+///   kaggle   26 sizes: the numbers of different values in the columns of Criteo's Kaggle data set, each capped at
 ///            config.max_rows; with more than 26 tables, the sizes repeat
 ///   N        N rows in every table
 ///   N,N,..   one number for each table

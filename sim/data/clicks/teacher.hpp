@@ -10,7 +10,7 @@
 
 namespace onebit::sim {
 
-/// Share of clicks that the teacher aims at.
+/// Share of clicks that the teacher aims for.
 inline constexpr double click_rate = 0.256;
 
 /// A click has probability sigmoid(b + u.x + sum_t a_t + sum_{s < t} c_st <v_s, v_t>). Here a_t is the sum of the
@@ -18,8 +18,8 @@ inline constexpr double click_rate = 0.256;
 /// square root of the table's number of slots. All weights are standard normal. Each of the three sums is then shifted
 /// to mean 0 and scaled, so that features contribute 10% of the logit's variance, individual ids 65% and pairs of
 /// tables 25%. The standard deviation of the logit is chosen so that the logit's AUC is about 0.80. b is chosen so that
-/// a share click_rate of the examples are clicks. Mean and variance are those of 2^14 examples of the first day that
-/// belong to no split.
+/// a share click_rate of the examples are clicks. The means and variances are those over 2^14 examples of the first
+/// day that belong to no split.
 class ClickTeacher {
  public:
   /// draws: must be on the first day.

@@ -131,7 +131,7 @@ Index dense_volume(const std::vector<Index>& sizes, const std::string& where) {
   for (const Index size : sizes) {
     if (size > dense_limit / volume) {
       throw ConfigError(product + " values exceed the limit of " + std::to_string(dense_limit), where,
-                        "use fewer examples, or fewer values of each");
+                        "use fewer examples, or fewer values in each");
     }
     volume *= size;
   }

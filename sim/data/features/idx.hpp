@@ -11,9 +11,9 @@ namespace onebit::sim {
 
 /// Reads one file of images (IDX, magic 0x00000803, unsigned bytes [n x height x width]) and one of labels (magic
 /// 0x00000801, [n]), each plain or gzipped. config.paths names the images and the labels, or one folder with such a
-/// pair, named *images*idx3-ubyte[.gz] and *labels*idx1-ubyte[.gz]; of several pairs, the one that begins with "train".
-/// Without paths, the folder is $ONEBIT_DATA or its subfolder mnist/. config.test names images and labels of the same
-/// size.
+/// pair, named *images*idx3-ubyte[.gz] and *labels*idx1-ubyte[.gz]; if there are several pairs, the one whose names
+/// begin with "train" is used. Without paths, the folder is $ONEBIT_DATA or its subfolder mnist/. config.test names
+/// images and labels of the same size.
 ///
 /// features = byte / 255, standardised (see make_dense). They are converted when they are sampled, from the bytes as
 /// they were read or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files, headers

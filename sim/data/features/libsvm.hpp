@@ -20,8 +20,8 @@ inline constexpr Index libsvm_features = Index{1} << 24;
 ///
 /// Labels are numbers; the classes are the different labels of both files, in ascending order. There are as many
 /// features as the largest index of both files, or config.features if that is larger. Rows are stored sparse. Values
-/// are NOT standardised unless config.standardise is `yes`, because published optima are those of the raw features. The
-/// hash covers the unpacked bytes of both files. Throws ConfigError naming file, offset, line and reason for anything
+/// are NOT standardised unless config.standardise is `yes`, because published optima are for raw features. The hash
+/// covers the unpacked bytes of both files. Throws ConfigError naming file, offset, line and reason for anything
 /// damaged, more than 65,536 classes, an index beyond libsvm_features or a file beyond 8 GiB.
 std::unique_ptr<DataSource> make_libsvm(const DataConfig& config);
 

@@ -34,8 +34,8 @@ class InputFile {
   /// Throws what load throws.
   void read(Switch mapping, Index limit, const TakePiece& take) const;
 
-  /// Returns the first 8 KiB of the contents, unpacked; of a packed file perhaps less. Throws ConfigError if a packed
-  /// file is damaged there.
+  /// Returns the first 8 KiB of the unpacked contents, perhaps less if the file is packed. Throws ConfigError if a
+  /// packed file is damaged there.
   Bytes opening() const;
 
  private:

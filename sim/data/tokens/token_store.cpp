@@ -37,7 +37,7 @@ void check_length(Index size, Index context, const std::string& split, const Tok
   if (size > context) return;
   throw ConfigError("the " + split + " text has " + std::to_string(size) + " " + data.unit +
                         " and --model.context is " + std::to_string(context),
-                    data.where, "a split needs more than the context: give more text or change --data.holdout");
+                    data.where, "a split must be longer than the context: give more text or change --data.holdout");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace onebit::sim {
 /// BatchNorm (Ioffe & Szegedy 2015), if shape.batch: mean and variance over a channel of all images of one worker,
 /// which is what a data-parallel worker sees if workers do not exchange statistics. Each worker keeps its own running
 /// statistics. Each training pass updates them with momentum 0.1 (and the unbiased variance), unless the pass has
-/// freeze_running_stats. An evaluation uses those of worker 0, as PyTorch's DistributedDataParallel evaluates rank 0.
+/// freeze_running_stats. An evaluation uses those of worker 0, as on rank 0 with PyTorch's DistributedDataParallel.
 /// Before the first pass, the running mean is 0 and the running variance is 1.
 class Norm final : public Layer {
  public:

@@ -35,7 +35,7 @@ EmbeddingBags::EmbeddingBags(const device::Device& device, Shape shape, const Ta
                       "cap the rows (--data.max-rows) or use a smaller --tables.width");
   }
   if (config_.optimizer != "sgd" && config_.optimizer != "adagrad") {
-    throw ConfigError("unknown optimizer of the tables", "tables.optimizer " + config_.optimizer, "sgd or adagrad");
+    throw ConfigError("unknown optimizer for the tables", "tables.optimizer " + config_.optimizer, "sgd or adagrad");
   }
   if (!(std::isfinite(config_.lr) && config_.lr >= 0)) {
     throw ConfigError("option out of range", "tables.lr " + shortest(config_.lr), "a finite number, at least 0");

@@ -6,7 +6,7 @@
 
 namespace onebit::sim {
 
-/// The logit of a factorization machine (Rendle 2010), from sums over its fields:
+/// The logit of a factorization machine (Rendle 2010), computed from sums over its fields:
 ///
 ///   z = dense(x) + a + 1/2 (sum over f of q_f^2 - c) + deep(h)
 ///

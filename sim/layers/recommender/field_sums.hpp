@@ -12,7 +12,7 @@ namespace onebit::sim {
 ///   c    sum of v_tf^2 over t and f; none without factors
 ///   h    sum of v_t U_t, `hidden` numbers: the first layer of a network that reads all v, without bias
 ///
-/// Summed over the parts, each of them gives its value for all fields. U_t [factors x hidden] is a separate tensor for
+/// Summed over the parts, each of these gives its value for all fields. U_t [factors x hidden] is a separate tensor for
 /// each field, initially drawn from N(0, deviation^2).
 class FieldSums final : public Layer {
  public:
@@ -35,7 +35,7 @@ class FieldSums final : public Layer {
   double flops(bool reads_data) const override;
 
  private:
-  /// Parts with equal numbers of fields, one after another.
+  /// Consecutive parts with equal numbers of fields.
   struct Parts {
     Index first = 0, count = 0;
     Index first_field = 0, fields = 0;  ///< the first part's first field; number of fields of each

@@ -8,8 +8,8 @@ namespace onebit::sim {
 
 /// Reads queries, keys and values of every position, [positions][3 width]; each has `heads` heads of width / heads
 /// numbers. Writes [positions][width]. Head h of a position is the sum over positions j of mask(softmax_j(q_h k_hj /
-/// sqrt(width / heads))) v_hj, where mask is dropout of the probabilities. A causal head reads no j after its own
-/// position.
+/// sqrt(width / heads))) v_hj, where mask is dropout of the probabilities. A causal head reads no position j
+/// after its own.
 class SelfAttention final : public Layer {
  public:
   struct Shape {
@@ -22,7 +22,7 @@ class SelfAttention final : public Layer {
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
-  /// Counts full squares of scores, although a causal head needs only half of them.
+  /// Counts full square matrices of scores, although a causal head needs only half of each.
   double flops(bool reads_data) const override;
 
  private:
@@ -34,7 +34,7 @@ class SelfAttention final : public Layer {
   template <class Work>
   void for_each_group(const Pass& pass, const Work& work) const;
 
-  /// Views the columns of `width` that belong to each head, for each position.
+  /// Views the columns that belong to each head, among the `width` columns of each position.
   template <class T>
   device::Matrices<T> columns(T* data, Index width) const {
     return {data, width, shape_.positions * width, head_width()};
