@@ -6,7 +6,7 @@ std::shared_ptr<const DataSource> DataCache::get(const DataConfig& config) {
   DataConfig same = config_;
   same.seed = config.seed;
   if (source_ == nullptr || !(same == config)) {
-    source_.reset();  // two sources may not fit in memory
+    source_.reset();  // two sources might not fit in memory
     source_ = make_data(config);
     config_ = config;
   }

@@ -47,8 +47,8 @@ class WorkerSplit {
 ///   label        examples sorted by label (stably) and cut into contiguous parts of equal size
 ///   dirichlet:A  of each class, worker w gets a share p_w with p ~ Dirichlet(A, ..., A), drawn separately for every
 ///                class (Yurochkin et al. 2019, section 4; Hsu et al. 2019 draw classes for a worker instead). The
-///                smaller A is, the more the shares differ. Gamma variates by Marsaglia and Tsang (2000). A worker
-///                without examples gets one from the worker that has the most
+///                smaller A is, the more the shares differ. Gamma variates are drawn as in Marsaglia and Tsang (2000).
+///                A worker without examples gets one from the worker that has the most
 ///   size[:P]     contiguous parts regardless of labels: one example for each worker, and the others in proportion to
 ///                (w + 1)^-P; without a number P is 1; size:0 gives equal parts
 /// labels: those of the training examples, in their order; if there are none, only iid and size are possible. Throws

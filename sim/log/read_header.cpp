@@ -57,7 +57,7 @@ void read_tensors(const h5::Object& object, LogHeader& header) {
     tensor.name.assign(row, std::find(row, row + name_bytes, '\0'));
     std::memcpy(&tensor.size, row + name_bytes + sizeof(Index), sizeof(Index));
     std::memcpy(&tensor.rows, row + name_bytes + 2 * sizeof(Index), sizeof(Index));
-    tensor.rows = std::max<Index>(1, tensor.rows);  // early logs have no rows here, which reads as 0
+    tensor.rows = std::max<Index>(1, tensor.rows);  // early logs lack `rows`, which then reads as 0
   }
 }
 

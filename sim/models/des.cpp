@@ -1,5 +1,5 @@
-// Models of distributed equivalent substitution (Rong et al. 2020): logistic regression, factorization machine and a
-// deep part, whose operators are split by fields. Workers own the parameters of their fields, compute partial results
+// Models of distributed equivalent substitution (Rong et al. 2020): logistic regression, a factorization machine and a
+// deep part. Their operators are split by fields. Workers own the parameters of their fields, compute partial results
 // for the whole batch, and add these up; what follows is small, and every worker computes it. The equations are those
 // in docs/des.md.
 

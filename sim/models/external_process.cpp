@@ -59,7 +59,7 @@ std::string ending(int status) {
   return "ended with exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-/// Returns the last line of a text that has a visible character.
+/// Returns the last line that has a visible character.
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;  // 0 if there is no such line
   const std::size_t before = end == 0 ? std::string::npos : text.find_last_of('\n', end - 1);

@@ -1,5 +1,5 @@
 #pragma once
-// What a boundary's codec does to the gradients: measured by a second pass over the step's own examples, in which
+// Measures what a boundary's codec does to the gradients, by a second pass over the step's own examples in which
 // everything crosses uncompressed. Does not change the run.
 
 #include "device/comm/dense_sum.hpp"

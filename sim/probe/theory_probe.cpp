@@ -12,7 +12,7 @@
 namespace onebit::sim {
 namespace {
 
-/// Returns the smallest value above 0. Reads in pieces, because a vector may fill the memory.
+/// Returns the smallest value above 0. Reads in pieces, because a copy of the whole vector may not fit in memory.
 double least_positive(const device::Buffer<float>& values) {
   constexpr Index piece = Index{1} << 20;
   float least = std::numeric_limits<float>::infinity();

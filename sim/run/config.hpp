@@ -76,8 +76,8 @@ void validate(const RunConfig& config);
 /// the first few steps.
 RunConfig with_short_stages(RunConfig config, Index steps);
 
-/// Fills in what follows from a configuration: the model's own sizes and the number of workers. Throws what validate
-/// throws.
+/// Fills in what follows from a configuration: the model's default sizes and the number of workers. Throws what
+/// validate throws.
 RunConfig completed(RunConfig config);
 
 /// Chooses the evaluation options that are left open (0), for a run of `steps` steps with `size` examples in the split.

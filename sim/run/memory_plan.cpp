@@ -285,7 +285,7 @@ Index memory_limit(const RunConfig& config, const RunResources& resources) {
   for (const device::Device& device : resources.devices) least = std::min(least, share_of_memory(device, resources));
   least /= resources.processes->neighbours();
   if (!resources.devices.front().is_gpu()) least += device::resident_memory().total();
-  return least - least / 10;  // the plan is accurate to a tenth
+  return least - least / 10;  // the plan is accurate to within a tenth
 }
 
 Index MemoryPlan::total() const {

@@ -12,8 +12,8 @@ struct MemoryPlan {
     Index bytes = 0;
   };
   /// Bytes by purpose: for CPU devices of one process, the sum over the devices; for GPUs or several processes, those
-  /// of the device that needs the most. Runs on CPUs also have rows for copies on the host, the log, and data and
-  /// program.
+  /// of the device that needs the most. Runs on CPUs also have rows for copies on the host, for the log, and for
+  /// data and program.
   std::vector<Row> rows;
   Index limit = 0;             ///< bytes that the run may take; with several processes, that each process may take
   Index worker_group = 0;      ///< number of workers of a device whose gradients are held at the same time

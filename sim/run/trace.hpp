@@ -53,7 +53,7 @@ class GradientTrace {
   /// ConfigError if only the cases have gradients and none was named.
   void read_step(Index step, std::vector<float>& gradients) const;
 
-  /// Reads numbers of a compact trace in one step, 0-based: [tensors]. Empty if the trace lacks the dataset. Throws
+  /// Reads one step, 0-based, of a dataset of a compact trace: [tensors]. Empty if the trace lacks the dataset. Throws
   /// ConfigError if the dataset is not [steps, tensors].
   std::vector<double> numbers_of_tensors(const std::string& dataset, Index step) const;
   /// Reads the workers' losses of one step, 0-based: [workers]. Empty if the trace contains none.

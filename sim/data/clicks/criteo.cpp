@@ -101,7 +101,7 @@ void CriteoParser::end_line(std::string_view line) {
       const bool unlabelled = found == fields - 1;
       refuse(std::to_string(found) + " fields, expected 40" + (unlabelled ? "; labels may be missing" : ""));
     }
-    if (field[0] != "0" && field[0] != "1") refuse("a label 0 or 1", 1, field[0]);
+    if (field[0] != "0" && field[0] != "1") refuse("a label of 0 or 1", 1, field[0]);
     grow();
     examples_.labels.push_back(field[0] == "1" ? 1 : 0);
     for (Index i = 1; i <= criteo_numbers; ++i) {

@@ -46,7 +46,7 @@ class CriteoParser {
 
   /// Returns the number of bytes that it used: fewer than all if it has read enough examples.
   std::size_t feed(std::string_view text);
-  /// Ends the file. Returns the number of its examples.
+  /// Finishes the file. Returns the number of examples in it.
   Index finish();
 
   bool done() const { return most_ > 0 && count_ == most_; }

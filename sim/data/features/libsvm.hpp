@@ -38,7 +38,7 @@ class LibsvmParser {
   LibsvmParser(std::string name, LibsvmExamples& examples);
 
   void feed(std::string_view text);
-  /// Ends the file. Returns the number of its examples.
+  /// Finishes the file. Returns the number of examples in it.
   Index finish();
 
  private:
