@@ -35,12 +35,12 @@ struct RunCurve {
   std::vector<std::vector<double>> x;  ///< [axis][evaluation], the axes in the order of ArmFigures::curves
 };
 
-/// Seconds on one cluster, estimated by the Timeline of each run, over the seeds.
+/// Seconds on one cluster, estimated by each run's Timeline, with an interval over the seeds.
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;
-  /// The time of the run of example_times if its exchanges take longer or shorter by the cluster's uncertainty; only in
-  /// ArmFigures::seconds.
+  /// Time of the run that example_times selects, if its exchanges take longer or shorter by the cluster's uncertainty;
+  /// only in ArmFigures::seconds.
   double longer = std::numeric_limits<double>::quiet_NaN(), shorter = longer;
 };
 
@@ -84,7 +84,7 @@ struct ArmFigures {
   TargetCost to_target;
 };
 
-/// Returns the times of an arm's first run that finished, or of its first run.
+/// Returns the times of an arm's first finished run; if none finished, of its first run.
 const RunTimes& example_times(const ArmFigures& arm);
 
 /// The figures of several arms. Runs that compute the same gradients share one compute time.

@@ -8,14 +8,14 @@
 
 namespace onebit::analysis {
 
-/// The option with the name that a user gave the arm of a run.
+/// Option that holds the name that a user gave to a run's arm.
 inline constexpr const char* kLabel = "label";
 
-/// Returns a name for each of several distinct configurations (option to value), made from the differing options, but
-/// only from as many as distinguish all configurations; kLabel comes first, then the optimizer and its learning rate.
-/// Label and optimizer appear by their values alone, other options by the last part of their name if that is
-/// unambiguous: "onebit-adam, lr 0.001"; "lr" is always optimizer.lr. An option that a configuration lacks is "unset".
-/// A single configuration is named after its label or else its optimizer, or "run" if it has neither.
+/// Returns a name for each of several distinct configurations (maps from option to value). A name consists of differing
+/// options, but only of as many as are needed to distinguish all configurations. kLabel comes first, then the optimizer
+/// and its learning rate. The label and the optimizer appear as values alone, other options with the last part of their
+/// name if that is unambiguous: "onebit-adam, lr 0.001"; "lr" is always optimizer.lr. An option that a configuration
+/// lacks is "unset". A single configuration is named after its label or else its optimizer, or "run" if it has neither.
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
 /// Says what the labels of configurations stand for: the options in which labels differ, without those that vary within

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options that decide the rows of a log, or that its header records elsewhere, but that do not affect training.
+// Options that do not define an arm: the seed, those that decide only which rows a log has, and the location of the
+// data.
 constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log.workers-every", "log.tensors-every",
                                           "probe.every", "probe.curvature", "probe.moved",       "eval.every",
                                           "data.path",   "data.test"};

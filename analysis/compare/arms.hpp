@@ -31,7 +31,7 @@ Outcome outcome_of(const Run& run);
 std::string reason_of(const Run& run);
 
 struct LogSet {
-  std::vector<Run> runs;              ///< usable runs in the order of the paths, folders by file name
+  std::vector<Run> runs;              ///< usable runs in the order of the paths; within a folder, by file name
   std::vector<std::string> left_out;  ///< one line per file: damaged, empty, too short, or a duplicate
 };
 
@@ -83,9 +83,9 @@ StartAndEnd start_and_end(const Arm& arm);
 
 /// Groups runs into arms. If every arm has a label, arms are named by their labels and the options in which they differ
 /// (arm_names), and sorted by them. Otherwise they are named after their files, <arm>-<seed>.h5, if that gives distinct
-/// names, and then stay in order of appearance; failing that, by the options in which they differ. An option that one
-/// log has and another lacks, because an older program wrote it, makes two arms. Throws ConfigError for two runs of one
-/// arm and seed.
+/// names, and then stay in order of appearance; failing that, by the options in which they differ. If one log has an
+/// option that another lacks, because an older program wrote the latter, they belong to different arms. Throws
+/// ConfigError for two runs of one arm and seed.
 std::vector<Arm> arms_of(std::vector<Run> runs);
 
 }  // namespace onebit::analysis

@@ -24,7 +24,7 @@ struct ComparisonRequest {
 
 struct Comparison {
   std::string baseline;  ///< arm that arms without a parent among the runs are compared with
-  /// The requested loss; by default the lowest loss that every finished run reached, counting the arms at the best
+  /// The requested loss; by default the lowest loss that every finished run reached, counting only the arms at the best
   /// learning rate of their grid that did not end above their starting loss (common_target). Arms at other rates, which
   /// may learn nothing, need not have reached it.
   double target = std::numeric_limits<double>::quiet_NaN();
@@ -35,10 +35,10 @@ struct Comparison {
   /// The compute times used; none if the rules give a workload or both passes.
   std::vector<ComputingGroup> computing;
   std::vector<RateGrid> grids;
-  /// Verdicts on every grid at its best rate, against its reference (references_of). The seeds that judge the best
-  /// rates also chose them, which favours larger grids; the grids' warnings say so.
+  /// Verdicts on every grid at its best rate, against its reference (references_of). The best rates are judged on the
+  /// same seeds by which they were chosen, which favours larger grids; the grids' warnings say so.
   std::vector<Verdict> verdicts;
-  /// Verdicts on all other arms: at a rate that is not the best of their grid, or in the grid of their reference.
+  /// Verdicts on all other arms: those at a rate that is not the best of their grid, or in the grid of their reference.
   std::vector<Verdict> other_rates;
   std::vector<netmodel::Cluster> clusters;  ///< the clusters of ArmFigures::seconds
   double gradient_bytes = 0;                ///< bytes per element at which dense gradients are priced
@@ -52,7 +52,8 @@ struct VerdictSection {
   std::span<const Verdict> verdicts;
 };
 
-/// Returns the verdicts of a comparison in sections; none without verdicts. The comparison must outlive them.
+/// Returns the verdicts of a comparison in sections; no section if there are no verdicts. The comparison must outlive
+/// the sections.
 std::vector<VerdictSection> sections_of(const Comparison& comparison);
 
 /// Compares arms. Throws ConfigError if runs cannot be compared (require_comparable), neither an arm nor a rate grid

@@ -1,7 +1,7 @@
 #pragma once
 // Means and paired differences over few seeds, with Student's t intervals, which have the right coverage even for two
-// values. A percentile bootstrap over so few values is too narrow (at five values it covers 0.84 instead of 0.95) and
-// is not offered.
+// values. The interval of a percentile bootstrap over so few values is too narrow (for five values its coverage is 0.84
+// instead of 0.95) and is not offered.
 
 #include <cmath>
 #include <span>

@@ -27,7 +27,7 @@ std::string percent(double share) {
 /// Differences beyond this share are given as ratios.
 constexpr double kTenfold = 9;
 
-/// Significance that readers look for in a p.
+/// Significance level with which readers compare a p.
 constexpr double kUsualLevel = 0.05;
 
 std::string times(double shift) {

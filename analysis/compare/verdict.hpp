@@ -86,7 +86,8 @@ struct Verdict {
   /// Whether the final losses differ or are equivalent, but not the means over the last fifth of the steps: see
   /// add_late_warnings.
   bool hinges_on_last = false;
-  /// Runs left out, arms of different lengths, seeds without a partner, and those of add_late_warnings.
+  /// Warnings about runs left out, arms of different lengths and seeds without a partner, and those of
+  /// add_late_warnings.
   std::vector<std::string> warnings;
 };
 

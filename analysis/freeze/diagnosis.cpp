@@ -244,7 +244,8 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
-/// Looks for a run that ended well above its starting loss: it did not train, whatever its other figures say.
+/// Looks for a run that ended above its starting loss by more than noise: it did not train, whatever its other figures
+/// say.
 void check_rise(const Facts& facts, Found& found) {
   const std::vector<sim::EvaluationRow> rows = facts.log.evaluations();
   if (facts.log.status() != sim::RunStatus::finished || rows.empty()) return;

@@ -46,8 +46,8 @@ struct DenseTrial {
 struct FreezeTrial {
   std::size_t candidate = 0;
   std::uint32_t seed = 0;
-  Index freeze_step = 0;                  ///< step of the freeze; 0: not reached before the last step, nothing was run
-  FreezeOutcome frozen;                   ///< result with a frozen variance, without compression
+  Index freeze_step = 0;  ///< step of the freeze; 0: not reached before the last step, so nothing was run
+  FreezeOutcome frozen;   ///< result with a frozen variance, without compression
   std::vector<FreezeOutcome> compressed;  ///< [arms]: results with a frozen variance and compression
 };
 

@@ -34,15 +34,15 @@ StepSizes view_step_sizes(const sim::LogReader& log);
 /// Quality of the exchanges after the freeze, at the rows of /workers.
 struct CompressionSeries {
   std::vector<Index> steps;
-  /// Workers: 1 - (mean over workers of ||y - C(y)|| / ||y||)^2; servers: 1 - ||y - C(y)||^2 / ||y||^2. Below 0 the
-  /// codec expands.
+  /// Workers: 1 - (mean over workers of ||y - C(y)|| / ||y||)^2; servers: 1 - ||y - C(y)||^2 / ||y||^2. Below 0, the
+  /// error is longer than the vector.
   std::vector<double> worker_delta, server_delta;
   std::vector<double> error_share;  ///< ||e|| (root mean square over workers) / ||m||
   /// Mean training loss over a tenth of the run, at least ten steps, before the freeze and at the end.
   double loss_before = 0, loss_after = 0;
 };
 
-/// Returns the series; empty if the run was not frozen or measured no codec afterwards.
+/// Returns the series; empty if the run was not frozen or no codec error was measured afterwards.
 CompressionSeries view_compression(const sim::LogReader& log);
 
 }  // namespace onebit::analysis

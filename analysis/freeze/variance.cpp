@@ -218,7 +218,7 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
   }
 }
 
-/// Returns the given lags or, if there are none, the run's own lag with a tenth and a third of it. A tenth of the run
+/// Returns the given lags or, if there are none, the run's own lag, and a tenth and a third of it. A tenth of the run
 /// replaces the run's lag if that is unknown, or so long that two of them do not fit into the run.
 std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index all_steps) {
   if (!lags.empty()) return lags;

@@ -8,7 +8,7 @@
 
 namespace onebit::analysis {
 
-/// Stability ratio min(r, 1/r) at every logged step, where r is a norm of the variance over its value `lag` steps
+/// Stability ratio min(r, 1/r) at every logged step, where r is a norm of the variance divided by its value `lag` steps
 /// earlier. After the freeze it is the ratio of the shadow variance. NaN if one of the two norms is unknown.
 struct StabilitySeries {
   std::string norm;  ///< l1 or l2
@@ -28,9 +28,9 @@ struct Stay {
 /// Steps at which each rule ends the warm-up stage, for one threshold.
 struct Threshold {
   double threshold = 0;
-  Index published = 0;       ///< `--freeze published`: the first step at which the raw ratio reaches it; 0: never
-  Stay stay;                 ///< steps at which the ratio of the corrected variance reaches it
-  Index freeze_step = 0;     ///< `--freeze auto`, given as K of `--freeze fixed:K`; 0: at no step that the log shows
+  Index published = 0;    ///< `--freeze published`: the first step at which the raw ratio reaches it; 0: never
+  Stay stay;              ///< steps at which the ratio of the corrected variance reaches it
+  Index freeze_step = 0;  ///< the step of `--freeze auto`, as the K of `--freeze fixed:K`; 0: none that the log shows
   Index deepspeed_step = 0;  ///< freeze_step for DeepSpeed's configuration, which counts a dry run; 0: never
   double share = 0;          ///< freeze_step as a share of the run's steps
   double volume_ratio = 0;   ///< dense fp16 bytes / bytes of the run: 1 / (w + (1 - w) / 16), where w is the share
@@ -59,7 +59,7 @@ struct VarianceView {
   std::vector<Index> steps;    ///< steps of the rows of /steps
   std::vector<double> l1, l2;  ///< norms of the stored variance; after the freeze, of its shadow (NaN between probes)
   Index freeze_step = 0;       ///< step of the freeze; 0: not frozen
-  Index own_lag = 0;           ///< the lag with which the run recorded its ratio, that of its freeze rule; 0: none
+  Index own_lag = 0;           ///< lag of the run's freeze rule, with which it recorded its ratio; 0: none
   Index rule_lag = 0;          ///< lag of the series to which the thresholds apply
   Index rule_after = 0;        ///< steps for which the rule waits: the larger of learning-rate warm-up and freeze.after
   Index rule_dwell = 0;        ///< steps for which the ratio must stay at or above the threshold under `auto`

@@ -18,7 +18,7 @@ struct ComputingGroup {
   /// Median over the runs of Summary::compute_seconds, for one worker's step. Of two middle values it is the lower one,
   /// because other work on the machine only adds to a time. 0 if no run records a time.
   double seconds = 0;
-  double least = 0, most = 0;  ///< the smallest and the largest of the runs
+  double least = 0, most = 0;  ///< the smallest and the largest time of a run
 };
 
 class SharedComputing {

@@ -7,13 +7,13 @@
 
 namespace onebit::analysis {
 
-/// The name that HybridRules::codec has if the boundary compresses nothing.
+/// Value of HybridRules::codec if nothing is compressed at the boundary.
 inline constexpr const char* kNoCodec = "fp32";
 
 struct HybridRules {
   netmodel::TableSplit split = netmodel::TableSplit::table_wise;
   /// Codec of pooled embeddings and their gradients: fp32 (none), dct-mp (DCT's thresholding for model parallelism:
-  /// gradients travel for the sent values only, without indices), or one of compress::codecs().
+  /// gradients are sent only for the values that were sent, without indices), or one of compress::codecs().
   std::string codec = kNoCodec;
   double density = 0.05;   ///< dct-mp and sparse codecs: share of the values that are sent
   double value_bytes = 4;  ///< dct-mp: bytes of a value

@@ -47,7 +47,7 @@ struct Summary {
   double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< lowest held-out loss
   /// Held-out accuracy of the last evaluation; NaN: none, or the run diverged.
   double accuracy = std::numeric_limits<double>::quiet_NaN();
-  double auc = std::numeric_limits<double>::quiet_NaN();  ///< held-out AUC of the last evaluation; NaN as accuracy
+  double auc = std::numeric_limits<double>::quiet_NaN();  ///< held-out AUC of the last evaluation; NaN: as for accuracy
   /// Part of `bytes` that crossed a boundary as activations or their gradients; NaN: the run had no boundary.
   double boundary_bytes = std::numeric_limits<double>::quiet_NaN();
   /// Last evaluation through the boundary's codec; NaN: none, or the run diverged.
@@ -73,7 +73,8 @@ struct Summary {
   double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
   double wall_seconds = 0;  ///< wall time of all steps
-  /// Compute time of one worker's step: this machine's time divided by the workers, median over the rows of /steps.
+  /// Compute time of one worker's step: this machine's time divided by the number of workers, median over the rows of
+  /// /steps.
   double compute_seconds = std::numeric_limits<double>::quiet_NaN();
   std::vector<CommunicationTime> communication;  ///< communication times, one entry per requested cluster
 

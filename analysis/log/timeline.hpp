@@ -48,8 +48,8 @@ bool has_size_of(const netmodel::Workload& workload, Index parameters);
 /// without parameters fits every model. `where` names the log or the arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
 
-/// Returns the workload of the rules with the run's number of parameters; without a workload, the run's own compute
-/// time, one third of it forward.
+/// Returns the workload of the rules with the run's number of parameters; without a workload, one with the run's own
+/// compute time, a third of which is the forward pass.
 netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules);
 
 /// Returns the compute times on a cluster's GPUs, with the replacements that the rules give.

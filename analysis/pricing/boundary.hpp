@@ -1,5 +1,5 @@
 #pragma once
-// What the codec at the boundary of embedding tables and dense layers sends, and what it costs.
+// What the codec at the boundary between embedding tables and dense layers sends, and what it costs.
 
 #include <vector>
 

@@ -52,7 +52,7 @@ double share_before_last(const std::vector<StageTraffic>& stages) {
   return 1 - static_cast<double>(stages.back().steps()) / static_cast<double>(steps);
 }
 
-/// Sets the stages of a job that was not run, and the share of the steps before the last one.
+/// Sets the stages of a job that was not run, and the share of the steps before the last stage.
 void plan_optimizer(const JobPlan& plan, Job& job) {
   job.schedule = scheduled_run(plan);
   job.stages = plan_stages({.optimizer = plan.run.optimizer,

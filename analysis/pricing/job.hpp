@@ -27,7 +27,7 @@ struct Job {
   double warmup_share = 0;                 ///< share of the steps before the last stage
   std::optional<ScheduledRun> schedule{};  ///< present if the stages hold the steps of a planned run
   PriceRules rules;
-  std::optional<Run> log{};  ///< the run of the log, if one is priced
+  std::optional<Run> log{};  ///< the log's run, if a log is priced
 };
 
 /// A job that has not been run.

@@ -37,7 +37,7 @@ struct ClusterPrice {
   /// For the step of the last stage that sends the most bytes, and for dense Adam's step: the stages within the step.
   /// Absent without embedding tables.
   std::optional<netmodel::HybridEstimate> hybrid{}, dense_hybrid{};
-  std::set<std::string> extended{};  ///< warnings of extrapolated cost tables, with their ranges
+  std::set<std::string> extended{};  ///< warnings about extrapolated cost tables, with their ranges
 };
 
 /// Prices a job's steps on a cluster, without the break-even and the warnings. Throws ConfigError if the workers do

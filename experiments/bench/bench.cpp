@@ -30,7 +30,7 @@ double median(std::vector<double> values) {
 std::unique_ptr<sim::VirtualCluster> steady_cluster(sim::RunConfig config, Index rounds) {
   constexpr Index warmup = 4;  // in steps; the optimizer leaves its dense stage after the first one
   config = sim::with_short_stages(config, warmup + rounds + 1);
-  config.optimizer.lr = 1e-12;  // with a variance frozen this early, the weights must not blow up
+  config.optimizer.lr = 1e-12;  // so that the weights do not blow up with a variance frozen this early
   std::unique_ptr<sim::VirtualCluster> cluster(new sim::VirtualCluster(sim::prepare(config).start()));
   for (Index step = 0; step < warmup; ++step) cluster->advance();
   return cluster;

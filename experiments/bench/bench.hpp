@@ -1,6 +1,6 @@
 #pragma once
-// Measurements of `onebit bench`. Times are medians over rounds. Each round runs everything that is compared once, so
-// that a slow moment of the machine affects all candidates equally.
+// Measurements of `onebit bench`. Times are medians over rounds. In each round, everything that is compared runs once,
+// so that a slow moment of the machine affects all candidates equally.
 
 #include <functional>
 #include <memory>
@@ -51,7 +51,7 @@ struct KernelReport {
   std::vector<KernelRow> rows;
 };
 
-/// Smallest size in bytes of a copy that measures the rate of memory.
+/// Smallest size in bytes of a copy by which the rate of memory is measured.
 inline constexpr Index kCopyBytes = 256 * 1000 * 1000;
 
 /// Measures the kernels. elements: size of the largest operand; 0: four times the last-level cache, but at least

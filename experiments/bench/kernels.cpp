@@ -176,8 +176,8 @@ Buffer<float> copy_source(const Device& device, Index size) {
   return values;
 }
 
-/// Returns how often a round runs a candidate that takes the given seconds: several times if that is short, because a
-/// GPU begins the first run some 20 us after the round begins.
+/// Returns how many times a round runs a candidate that takes the given seconds: several times if it is short, because
+/// a GPU begins the first run some 20 us after the round begins.
 Index turns(double seconds) {
   constexpr double round = 2e-3;
   return static_cast<Index>(std::ceil(round / std::clamp(seconds, 1e-6, round)));

@@ -91,7 +91,7 @@ int fail(const std::exception& error, int status) {
   return status;
 }
 
-/// Returns the error of a call of the file system in the form of all other errors.
+/// Returns a file-system error in the form of all other errors.
 IoError readable(const std::filesystem::filesystem_error& error) {
   std::string paths = error.path1().string();
   if (!error.path2().empty()) paths.append(" and ").append(error.path2().string());
@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
   wait_briefly(argv);
   const PrintableOutput output;
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
-  std::signal(SIGINT, SIG_DFL);   // shells make background jobs ignore it, but runs and the code before them must obey
+  std::signal(SIGINT, SIG_DFL);   // shells make background jobs ignore it, but this program must react to it
   end_with_parent();
   check_files_in_readers();
   const int status = run_program(argc, argv);

@@ -128,7 +128,7 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
             << " GFLOP at " << per_second(bench.limits.flops_per_second, 1e9, "GFLOP/s") << " + "
             << bytes_text(bench.bytes) << " at " << per_second(bench.limits.copy_bytes_per_second, 1e9, "GB/s") << "\n";
   if (bench.touched.count > 0) {
-    std::cout << "touched rows    " << bench.touched.count << " of " << bench.touched.width
+    std::cout << "touched rows    " << bench.touched.count << ", with " << bench.touched.width
               << " numbers each: " << bytes_text(bench.touched.bytes()) << " of these bytes, "
               << seconds_text(bench.touched.bytes() / bench.limits.copy_bytes_per_second)
               << " at that rate; their update reaches " << percent_text(bench.tables_share()) << " of that rate\n";

@@ -30,7 +30,7 @@ std::string signed_percent(double share) {
 std::string reason_of(const std::vector<Fit>& fits, netmodel::Selection start) {
   const Fit& first = fits.front();
   if (std::isnan(first.worst_left_out)) {
-    return "too few configurations to leave one out, so the starting cluster's algorithm stays";
+    return "too few configurations to leave one out, so the starting cluster's algorithm is kept";
   }
   if (first.cluster.all_reduce != start) return "it fits better than the starting cluster's algorithm";
   return "it is the starting cluster's algorithm, and no other fits clearly better";

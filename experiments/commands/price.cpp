@@ -208,7 +208,7 @@ int sweep_rates(const Options& options, const PriceConfig& config, const Job& jo
   return kExitDone;
 }
 
-/// Prices one cluster. Returns the price as JSON, and prints it as text unless JSON is requested.
+/// Prices the job on one cluster. Returns the price as JSON, and prints it as text unless JSON is requested.
 Json price_and_print(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
   const analysis::ClusterPrice price = analysis::price_job(job, cluster, config.cost_model);
   if (!options.json) print_price(price, job, std::cout);

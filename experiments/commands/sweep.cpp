@@ -59,7 +59,8 @@ std::vector<Point> points_asked(const SweepOptions& options) {
   return points_of({definition_of(options)}, {}, [](const std::string&) { return std::optional<double>(); });
 }
 
-/// Returns a description of a point without the value of one option. Points with equal descriptions differ only there.
+/// Returns a description of a point without the value of one option. Points with equal descriptions differ only in that
+/// option.
 std::string text_without(const Point& point, const std::string& key) {
   std::string text = key + " " + point.arm + " " + std::to_string(point.config.seed);
   for (const auto& [name, value] : point.varied) text += name == key ? "" : "\n" + name + " " + value;

@@ -41,7 +41,7 @@ std::string new_token() {
 int watch(const Options& options) {
   if (options.arguments.empty()) throw ConfigError("no folder named", "watch", "onebit watch DIR");
   if (assets::library.empty())
-    throw ConfigError("this program was built without the charts' library", "watch",
+    throw ConfigError("this program was built without the chart library", "watch",
                       "install libjs-dygraphs and build again, or use onebit report");
   const PriceConfig price = price_config_of(options.price);
   const auto model = netmodel::make_cost_model(price.cost_model);

@@ -30,7 +30,7 @@ struct Card {
   double margin = analysis::default_margin;  ///< margin of the verdicts
   std::vector<CardRun> runs = {};            ///< runs, arm by arm
   std::vector<CardVerdict> verdicts = {};    ///< verdicts; none if no two runs can be compared
-  std::string no_verdicts = {};              ///< why there are no verdicts; empty if there are
+  std::string no_verdicts = {};              ///< why there are no verdicts; empty if there are some
   std::vector<std::string> left_out = {};    ///< unusable logs, one line for each
 };
 
@@ -40,15 +40,15 @@ struct CardSubject {
   Card card;
 };
 
-/// Makes the card of logs and of folders with logs. Throws what analysis::read_logs throws, and ConfigError if no
-/// run can be repeated or `baseline` is not an arm.
+/// Makes a card from logs and from folders with logs. Throws what analysis::read_logs throws, and ConfigError if no run
+/// can be repeated or `baseline` is not an arm.
 CardSubject card_of(std::span<const std::string> paths, const std::string& baseline, double margin);
 
 /// Returns the verdicts on arms by the card's criteria. Throws what analysis::compare throws.
 std::vector<CardVerdict> verdicts_of(const std::vector<analysis::Arm>& arms, const std::string& baseline,
                                      double margin);
 
-/// Reads a card. Throws ConfigError for a file that is not a card, was written by a newer format, or lacks something.
+/// Reads a card. Throws ConfigError for a file that is not a card, was written in a newer format, or lacks something.
 Card read_card(const std::string& path);
 
 }  // namespace onebit::experiments

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kWanted = "a card is written by 'onebit card'";
 
-/// An object or a list of a card, with its place for the errors.
+/// An object or a list in a card, with its place for error messages.
 class Node {
  public:
   Node(const JsonTree& tree, std::string place) : tree_(tree), place_(std::move(place)) {}

@@ -30,7 +30,7 @@ void check_changes(const Settings& changes) {
   for (const auto& [option, value] : changes) {
     if (may_change(option)) continue;
     throw ConfigError("the card fixes this option", option + " " + value,
-                      "devices, threads, memory and the places of files can be given, such as data.path");
+                      "only devices, threads, memory and the places of files, such as data.path, can be given");
   }
 }
 
@@ -39,7 +39,7 @@ sim::RunConfig config_of(const CardRun& run, const Settings& changes) {
   std::optional<Settings> settings = settings_of(run.header);
   if (!settings) {
     throw ConfigError("this version of the program lacks an option of the run, or gives it another meaning", run.log,
-                      "the card was written by the program's version " + run.header.program_version);
+                      "the card was written by version " + run.header.program_version + " of the program");
   }
   for (const auto& change : changes) {
     if (!is_place(change.first) || has_option(*settings, change.first)) settings->push_back(change);

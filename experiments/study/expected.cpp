@@ -180,7 +180,7 @@ ArmAgreement agreement(const std::string& arm, const std::vector<ExpectedRun>& e
 std::string curve_of(const std::vector<sim::EvaluationRow>& evaluations) {
   sim::Fnv1a hash;
   const auto add = [&](double value) {
-    if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // one pattern of bits
+    if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // one bit pattern for all NaNs
     hash.add(&value, sizeof value);
   };
   for (const sim::EvaluationRow& row : evaluations) {

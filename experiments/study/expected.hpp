@@ -21,7 +21,7 @@ struct ExpectedRun {
   std::string curve = {};  ///< curve_of its evaluations; empty: not recorded
 };
 
-/// Returns the hash of the steps, losses and AUCs of a run's evaluations, 16 hex digits.
+/// Returns the hash of the steps, losses and AUCs of a run's evaluations, as 16 hex digits.
 std::string curve_of(const std::vector<sim::EvaluationRow>& evaluations);
 
 /// Returns the record of a run.

@@ -166,7 +166,7 @@ class Laboratory {
     return true;
   }
 
-  /// Adds the arm that tries the variance floor which the output recommends.
+  /// Adds the arm that tries the variance floor that the output recommends.
   void add_floor_arm() {
     if (!answer.floor_is_left || std::ranges::find(arms_, kFloorArm, &Arm::name) != arms_.end()) return;
     arms_.push_back(compressed());

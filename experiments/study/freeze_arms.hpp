@@ -31,8 +31,8 @@ std::vector<Arm> arms_to_try(const Study& study);
 /// Returns the outcomes of a seed's continuations in the order of the arms, the first of which is `frozen`.
 analysis::FreezeTrial trial_of(const SeedRuns& runs, const std::vector<Arm>& arms, Index step);
 
-/// Returns the loss from which excess is counted, and its description: `known` (or empty) is the model's minimum, else
-/// 0; `best` is the best final loss of the runs; otherwise the text is a number.
+/// Returns the loss from which excess is counted, and its description. text: `known` (or empty) for the model's
+/// minimum, or 0 if that is not known; `best` for the best final loss of the runs; otherwise a number.
 std::pair<double, std::string> reference_of(const std::string& text, const std::optional<sim::Constants>& constants,
                                             std::span<const analysis::DenseTrial> dense,
                                             std::span<const analysis::FreezeTrial> trials);

@@ -176,7 +176,7 @@ std::string text_of(const FromLog& from_log, const std::string& log) {
   const std::vector<sim::CheckpointFile> files = sim::checkpoints_of(log);
   std::string text = "continuing " + log;
   text += files.empty() ? " from step 0, because it has no checkpoint,"
-                        : " from its checkpoint of step " + std::to_string(files.front().step);
+                        : " from its checkpoint at step " + std::to_string(files.front().step);
   text += " with options from the log:";
   for (const auto& [name, value] : from_log.settings) text.append(" --").append(name).append(" ").append(value);
   if (!from_log.weights_out.empty()) text += " --weights-out " + from_log.weights_out;

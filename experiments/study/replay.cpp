@@ -153,7 +153,7 @@ optim::StepReport Replay::step(Seat& seat, Index step, double lr, const std::vec
   return report;
 }
 
-/// Names the first of a device's workers, and the tensor, whose gradient is not finite; empty if all are.
+/// Names the first worker of a device whose gradient is not finite, and the tensor; empty if all gradients are finite.
 std::string Replay::first_bad_gradient(const Seat& seat, const std::vector<float>& gradients) const {
   const Range own = seat.shard.own();
   const Index parameters = trace_.parameters();

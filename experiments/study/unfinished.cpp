@@ -55,7 +55,7 @@ std::string Unfinished::text() const {
   if (state == State::running) return "running";
   std::string text = "interrupted at step " + std::to_string(step);
   if (state == State::unknown) text = "running on " + host + " or " + text + " (this machine cannot tell which)";
-  text += checkpoint ? "; the newest checkpoint is of step " + std::to_string(*checkpoint)
+  text += checkpoint ? "; the newest checkpoint is from step " + std::to_string(*checkpoint)
                      : "; there is no checkpoint; a resumed run starts at step 0";
   if (is_replay) return "interrupted at step " + std::to_string(step) + "; replay the trace again with --overwrite";
   if (command.empty()) return text + "; continue with the same options and --resume";

@@ -29,7 +29,7 @@ SweepDefinition read_definition(const std::string& path) {
 /// Throws ConfigError for logs in a folder in which no sweep has begun: commands that read the folder would take them
 /// for the sweep's.
 [[noreturn]] void refuse_logs(const std::string& folder, const std::string& log) {
-  throw ConfigError("the folder holds logs that do not belong to a sweep", log, "give another -o DIR than " + folder);
+  throw ConfigError("the folder holds logs that do not belong to a sweep", log, "give an -o DIR other than " + folder);
 }
 
 }  // namespace

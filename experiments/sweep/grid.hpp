@@ -28,7 +28,7 @@ struct GridCell {
 /// The runs that differ only in the grid's option and the seed.
 struct GridArm {
   std::string label;                ///< name and options of the arm; empty if the sweep has only one
-  std::string optimizer;            ///< that of its runs
+  std::string optimizer;            ///< optimizer of its runs
   std::vector<GridCell> cells;      ///< in the order of their values if these are numbers, otherwise of the points
   std::optional<std::size_t> best;  ///< the whole cell with the lowest loss
 

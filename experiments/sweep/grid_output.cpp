@@ -136,10 +136,10 @@ const GridCell& best_of(const GridArm& arm) {
   return arm.cells[*arm.best];
 }
 
-/// Returns how far the arm with the second lowest loss is from the best: "; the next best, sgd, ends at a final
-/// loss 5.8% higher", or "; compared with the next best, adam, it ends at a final loss 5.8% lower" if the best descends
-/// from it. The difference is that of paired seeds, as in the verdicts of analyze. It is left out if its sign differs
-/// from that of the difference of the means, by which the arms are ranked.
+/// Returns how far the arm with the second lowest loss is from the best: "; the next best, sgd, ends at a final loss
+/// 5.8% higher", or "; compared with the next best, adam, it ends at a final loss 5.8% lower" if the next best is the
+/// parent of the best. The difference is that of paired seeds, as in the verdicts of analyze. It is left out if its
+/// sign differs from that of the difference of the means, by which the arms are ranked.
 std::string next_text(const SweepGrid& grid, const GridArm& best, const GridArm& next) {
   std::vector<double> low, high;
   for (const auto& [seed, loss] : best_of(best).losses) {

@@ -18,8 +18,8 @@ void print_reasons(const std::vector<Point>& points, const std::vector<PointResu
 /// the learning rate, or the option that is tuned.
 void print_edges(const SweepGrid& grid, bool tuned, std::ostream& out);
 
-/// Returns which arm at which value has the lowest mean loss, and how far the next best arm is from it. folder: the
-/// sweep's.
+/// Returns a sentence that says which arm at which value has the lowest mean loss, and how far the next best arm is
+/// from it. folder: the sweep's folder.
 std::string answer_of(const SweepGrid& grid, const std::string& folder);
 
 }  // namespace onebit::experiments

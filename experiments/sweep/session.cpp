@@ -103,7 +103,7 @@ bool SweepSession::submit_once() {
   }
   for (const std::size_t p : waiting) {
     if (stop_requested()) return false;
-    planner_.plan(points_[p]);  // every point is checked before one starts
+    planner_.plan(points_[p]);  // every point is checked before any starts
   }
   sim::end_idle_programs();  // each point starts its own
   check_data();

@@ -191,7 +191,7 @@ TEST_CASE("verdict: a difference of the last evaluation alone is named where los
   CHECK(hinges.warnings ==
         std::vector<std::string>{"averaged over the evaluations in the last fifth of the steps, the losses of b and a "
                                  "cannot be told apart (-2.14% to 2.18%): the verdict hinges on the last evaluation, "
-                                 "and losses rise there by up to 30.3% from one to the next"});
+                                 "and in that fifth, losses rise by up to 30.3% from one evaluation to the next"});
   const Verdict holds = of(arm("a", {1.3, 1.2, 1.3, 1.3}, none), arm("b", {1, 1.1, 1, 1}, some));
   CHECK((holds.judgement == Judgement::better && !holds.hinges_on_last));  // the means differ, too
   const Verdict calm = of(arm("a", {1, 1, 1, 1}, none), arm("b", {1.06, 1, 1, 0.9}, some));

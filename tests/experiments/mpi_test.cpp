@@ -339,7 +339,7 @@ TEST_CASE("mpi: a run goes on from its checkpoint on another number of ranks, wi
   CHECK((half.status == 130 || half.status == 0));
   const Outcome last = run_onebit(folder, {"run", "-o", "several.h5", "--ranks", "3", "--resume"});
   CAPTURE(last.out, last.err);
-  CHECK(count(last.err, "continuing several.h5 from its checkpoint of step ") <= 1);
+  CHECK(count(last.err, "continuing several.h5 from its checkpoint at step ") <= 1);
   CHECK(last.status == 0);
   check_same_logs(folder / "one.h5", folder / "several.h5");
   CHECK(same_weights(folder, "one", "several"));

@@ -67,7 +67,8 @@ TEST_CASE("repair: a log with a torn column is shown, and continues from its che
   const Outcome shown = run_onebit(folder, {"inspect", "run.h5"});
   CAPTURE(shown.out, shown.err);
   CHECK(shown.status == 0);
-  CHECK_THAT(line_of(shown.out, "status"), Contains("interrupted at step 30") && Contains("checkpoint is of step 30"));
+  CHECK_THAT(line_of(shown.out, "status"),
+             Contains("interrupted at step 30") && Contains("checkpoint is from step 30"));
   CHECK_THAT(line_of(shown.out, "damaged"), Contains("run.h5: /tensors/momentum_l2"));
   const Outcome json = run_onebit(folder, {"inspect", "run.h5", "--json"});
   CHECK_THAT(json.out, Contains("\"damaged\": [\"tensors/momentum_l2\"]"));

@@ -48,7 +48,7 @@ TEST_CASE("resume: without other options a run goes on with those of its log, an
   CAPTURE(run.err);
   CHECK(run.status == 0);
   CHECK_THAT(run.err,
-             StartsWith("onebit: continuing run.h5 from its checkpoint of step 30 with options from the log: ") &&
+             StartsWith("onebit: continuing run.h5 from its checkpoint at step 30 with options from the log: ") &&
                  Contains(" --model mlp") && Contains(" --optimizer.lr 0.002") && Contains(" --seed 7") &&
                  Contains(" --steps 40") && Contains(" --weights-out w.h5\n"));
   CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
@@ -116,7 +116,7 @@ TEST_CASE("resume: options that are given override those of the log, where that 
   const Outcome run = run_onebit(folder, longer);
   CAPTURE(run.err);
   CHECK(run.status == 0);
-  CHECK_THAT(run.err, Contains("from its checkpoint of step 50 ") && !Contains("--steps"));
+  CHECK_THAT(run.err, Contains("from its checkpoint at step 50 ") && !Contains("--steps"));
   CHECK(losses(folder / "run.h5").size() == 60);
   CHECK(run_onebit(folder, kBare).err == "onebit: nothing to do: the run of run.h5 is finished\n");
 }

@@ -48,7 +48,7 @@ TEST_CASE("inspect: a killed run is interrupted, and the printed command continu
             checkpointing({"-o", log, "--log.flush-every", "3", "--weights-out", "w.h5"}));
   const std::string status = status_of(folder, log);
   CHECK_THAT(status,
-             StartsWith("interrupted at step 30; the newest checkpoint is of step 30; continue with `onebit run "));
+             StartsWith("interrupted at step 30; the newest checkpoint is from step 30; continue with `onebit run "));
   CHECK(run_pasted(folder, status) == 0);
   CHECK(status_of(folder, log) == "finished");
   CHECK(sim::LogReader(folder / log).committed_rows() == 40);
