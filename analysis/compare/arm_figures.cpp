@@ -139,7 +139,7 @@ RunCurve curve_of(const TimedRun& run, const std::vector<NamedAxis>& axes) {
   return curve;
 }
 
-/// Returns where a run reached the target on one axis; NaN: not reached.
+/// Returns the point on one axis at which a run reached the target; NaN: not reached.
 double reached_along(const NamedAxis& axis, const TimedRun& run, double target) {
   std::vector<double> x, losses;
   for (const sim::EvaluationRow& row : run.run->evaluations) {

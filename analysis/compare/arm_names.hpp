@@ -23,7 +23,7 @@ std::vector<std::string> arm_names(std::span<const std::map<std::string, std::st
 /// Empty if there are no labels, or if each label is the text of its options.
 std::string label_meanings(std::span<const std::map<std::string, std::string>> arms);
 
-/// Returns an arm's name as it stands in a sentence: "adam (lr 0.01, batch 8)" for "adam, lr 0.01, batch 8".
+/// Returns an arm's name as it appears in a sentence: "adam (lr 0.01, batch 8)" for "adam, lr 0.01, batch 8".
 std::string spoken_name(const std::string& name);
 
 /// Whether an arm's name contains the learning rate of its options, as in "adam, lr 0.01".

@@ -23,8 +23,8 @@ constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log
                                           "probe.every", "probe.curvature", "probe.moved",       "eval.every",
                                           "data.path",   "data.test"};
 
-/// Returns the *.h5 files directly in a folder whose format satisfies `is_wanted`, sorted by name; an unknown format is
-/// empty.
+/// Returns the *.h5 files directly in a folder whose format satisfies `is_wanted`, sorted by name. An unknown format is
+/// passed as an empty text.
 template <class IsWanted>
 std::vector<std::string> files_in(const std::string& folder, const IsWanted& is_wanted) {
   std::vector<std::string> files;

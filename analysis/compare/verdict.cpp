@@ -58,7 +58,7 @@ std::vector<std::uint32_t> seeds_with(const Arm& arm, Outcome outcome) {
   return seeds;
 }
 
-/// Fills seeds and the differences.
+/// Sets the verdict's seeds and differences.
 void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   std::vector<double> losses, others, accuracies, aucs;
   for (const Run& run : baseline.runs) {
@@ -203,7 +203,7 @@ bool any_diverged(const Arm& arm) {
   return !seeds_with(arm, Outcome::diverged).empty();
 }
 
-/// Draws the conclusion from the difference, by the criterion.
+/// Draws the conclusion from the difference, according to the criterion.
 void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const Criterion& criterion = verdict.criterion;
   verdict.judgement = judge(verdict.difference, criterion.margin);

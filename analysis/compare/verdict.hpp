@@ -68,7 +68,7 @@ struct Verdict {
   Criterion criterion;
   std::vector<std::uint32_t> seeds;  ///< seeds that finished in both arms, ascending
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
-  /// Difference of accuracies over these seeds, in shares (0.01: one point), and that of AUCs; their intervals have
+  /// Difference of accuracies over these seeds, as a share (0.01: one point), and that of AUCs; their intervals have
   /// level_of_each, but are not among the comparisons. NaN if runs have no accuracy or no AUC.
   Interval accuracy = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
   Interval auc = accuracy;
@@ -77,7 +77,7 @@ struct Verdict {
   /// seeds to detect the margin. Otherwise 0.
   double visible = 0;
   Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
-  Index seeds_for_seen = 0;  ///< the same for a difference like the observed one; 0 if that is not above `visible`
+  Index seeds_for_seen = 0;  ///< the same for the observed difference; 0 if that is not above `visible`
   /// If unresolved and the mean lies within the margin: pairs needed for an interval within the margin with
   /// verdict_power, if the true difference is 0. It is 0 if there are already that many pairs, and in all other cases.
   Index seeds_for_equivalence = 0;

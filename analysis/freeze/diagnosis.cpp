@@ -44,7 +44,8 @@ struct Facts {
     for (const compress::Tensor& tensor : log.header().tensors) parameters += static_cast<double>(tensor.size);
   }
 
-  /// Root mean square over coordinates of a step, in units of its learning rate; Adam's stays at about 1 or below.
+  /// Root mean square of a step over its coordinates, in units of its learning rate; for Adam it stays at about 1 or
+  /// below.
   double rate_of(const sim::StepRow& row) const {
     const double moving = parameters - static_cast<double>(row.masked);
     return row.lr > 0 && moving > 0 ? row.update_norm / row.lr / std::sqrt(moving) : std::nan("");

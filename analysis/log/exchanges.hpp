@@ -26,7 +26,7 @@ struct StepRange {
 /// row in /steps. A step without a row (log.every) has the phase of the rows with the same exchanges if they agree on
 /// one; otherwise the phase of the rows before and after it. If these two rows differ, the freeze in /events separates
 /// them; without a freeze between them, the later row decides. Throws what the reader throws, and IoError if steps do
-/// not ascend from 1, a phase is unknown, or an exchange has a different number of workers from the run (activations
+/// not ascend from 1, a phase is unknown, or the number of workers in an exchange differs from the run's (activations
 /// between pairs excepted).
 std::vector<StepRange> exchanges_of(const sim::LogReader& log);
 

@@ -27,7 +27,7 @@ struct Mean {
   double value() const { return mean; }
 };
 
-/// Bytes sent in one direction. All-reduces count half up and half down.
+/// Bytes sent in one direction. Half of an all-reduce counts as up, the other half as down.
 double sent(const TrafficList& step, netmodel::Direction direction) {
   double bytes = 0;
   for (const netmodel::Traffic& exchange : step) {

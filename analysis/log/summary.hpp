@@ -78,7 +78,7 @@ struct Summary {
   double compute_seconds = std::numeric_limits<double>::quiet_NaN();
   std::vector<CommunicationTime> communication;  ///< communication times, one entry per requested cluster
 
-  /// Whether final_loss is that of an earlier step than the last one, because the run has been stopped since.
+  /// Whether final_loss comes from an earlier step than the last one, because the run has been stopped since.
   bool is_outdated() const { return std::isfinite(final_loss) && evaluated < steps; }
 };
 

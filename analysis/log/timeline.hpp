@@ -12,7 +12,7 @@
 
 namespace onebit::analysis {
 
-/// Rules by which steps become seconds, independent of the run and the cluster.
+/// Rules for converting steps to seconds, independent of the run and the cluster.
 struct PriceRules {
   std::optional<netmodel::Workload> workload = {};  ///< what a worker computes; none: the run's own measured times
   /// Times of a step that replace the workload's; NaN if not given.
@@ -20,7 +20,7 @@ struct PriceRules {
   /// Options of the step model. By default a dense gradient element has 4 bytes, as simulated runs send it, not the 2
   /// of StepOptions.
   netmodel::StepOptions step = {.gradient_bytes = sizeof(float)};
-  HybridRules hybrid = {};  ///< read for workloads with embedding tables
+  HybridRules hybrid = {};  ///< used for workloads with embedding tables
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };

@@ -15,7 +15,7 @@ struct Curve {
   std::vector<double> half_widths = {};    ///< half-widths of a band around the points; empty: none
   bool sets_range = true;                  ///< whether the visible range covers its points; if not, they may be cut off
   bool dots = false;                       ///< whether to draw dots, in the preceding curve's colour, instead of a line
-  std::optional<std::size_t> colour = {};  ///< number of its colour; none: its number in the plot
+  std::optional<std::size_t> colour = {};  ///< number of its colour; none: the curve's number in the plot
   bool marks = false;    ///< whether to mark the points of the line; if colours repeat, the marks differ
   bool crossed = false;  ///< whether a cross marks its last point: at the frame if the point is outside the range
 };

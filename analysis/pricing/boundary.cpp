@@ -25,7 +25,7 @@ bool fits(const compress::Codec& codec) {
 }
 
 /// Bytes of memory, per number, that are touched to reach a share of the numbers at scattered places: a whole sector
-/// for each of them, but at most all numbers. passes: 1 to read, 2 to read and write.
+/// for each of them, but at most the bytes of all numbers. passes: 1 to read, 2 to read and write.
 double scattered(double share, double passes) {
   return passes * std::min(share * kSector, kNumber);
 }

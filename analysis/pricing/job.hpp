@@ -22,7 +22,7 @@ struct Job {
   std::string optimizer;  ///< name of the optimizer
   netmodel::Workload workload;
   Index workers = 1, batch = 1, accumulation = 1;
-  StageTraffic dense;                      ///< traffic of dense Adam; with has_boundary, also at the boundary
+  StageTraffic dense;                      ///< traffic of dense Adam; if has_boundary(), also that at the boundary
   std::vector<StageTraffic> stages;        ///< traffic of the optimizer's stages
   double warmup_share = 0;                 ///< share of the steps before the last stage
   std::optional<ScheduledRun> schedule{};  ///< present if the stages hold the steps of a planned run

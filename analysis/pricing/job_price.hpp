@@ -50,7 +50,7 @@ ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const n
 /// Returns the speed-up of the last stage over dense Adam, from a sample of its steps if there are many kinds.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModel& model);
 
-/// Writes a GOAL schedule of that step of the last stage that sends the most bytes. Throws IoError, and ConfigError for
+/// Writes a GOAL schedule of the step of the last stage that sends the most bytes. Throws IoError, and ConfigError for
 /// too many messages and for steps with embedding tables.
 void write_schedule(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config,
                     const std::string& path);

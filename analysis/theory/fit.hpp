@@ -12,8 +12,8 @@
 
 namespace onebit::analysis {
 
-/// Power law y = c x^exponent, fitted by least squares on the logarithms. The exponent's interval is that of Student's
-/// t on the residuals; half_width is NaN for fewer than three points.
+/// Power law y = c x^exponent, fitted by least squares on the logarithms. The exponent's interval is a Student's t
+/// interval based on the residuals; half_width is NaN for fewer than three points.
 struct PowerFit {
   double exponent = 0;
   double half_width = 0;

@@ -25,7 +25,7 @@ netmodel::Traffic record(netmodel::Collective collective, Index workers, Index p
   return traffic;
 }
 
-/// A compressed step as 1-bit Adam exchanges it.
+/// The traffic of a compressed step of 1-bit Adam.
 netmodel::StepTraffic onebit_step(Index workers, Index bytes) {
   using netmodel::Collective;
   return {{record(Collective::all_to_all, workers, bytes), record(Collective::all_gather, workers, 4),

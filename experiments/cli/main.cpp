@@ -85,7 +85,7 @@ std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<Command
   return device::processes();
 }
 
-/// Prints an error. An error of one rank is thrown in all, so only rank 0 prints it.
+/// Prints an error. An error of one rank is thrown in all ranks, so only rank 0 prints it.
 int fail(const std::exception& error, int status) {
   if (device::mpi_environment().rank == 0) print_error(error.what());
   return status;
@@ -95,7 +95,7 @@ int fail(const std::exception& error, int status) {
 IoError readable(const std::filesystem::filesystem_error& error) {
   std::string paths = error.path1().string();
   if (!error.path2().empty()) paths.append(" and ").append(error.path2().string());
-  return IoError("cannot work on a file: " + error.code().message(), paths,
+  return IoError("file operation failed: " + error.code().message(), paths,
                  "check its name, and the permissions of its folder");
 }
 
@@ -111,8 +111,8 @@ void open_standard_streams() {
 /// package sets it.
 constexpr const char* kEndsWithVariable = "ONEBIT_ENDS_WITH";
 
-/// If the environment names the parent, requests a stop, as SIGTERM does, when the parent or its thread that waits for
-/// this program ends. A parent that started this program through another one is not watched.
+/// If the environment names the parent, requests a stop, as SIGTERM does, when the parent, or the parent's thread that
+/// waits for this program, ends. A parent that started this program through another one is not watched.
 void end_with_parent() {
   const char* named = std::getenv(kEndsWithVariable);
   if (named == nullptr) return;
@@ -124,7 +124,7 @@ void end_with_parent() {
   if (getppid() != parent) std::raise(SIGTERM);  // the parent ended before that call
 }
 
-bool is_over = false;  // whether main() returns
+bool is_over = false;  // whether main() is about to return
 
 /// HDF5 calls exit() if it gets no memory for an identifier. Without this, the program would end without a message.
 void report_exit_of_library() {

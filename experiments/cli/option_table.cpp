@@ -65,7 +65,7 @@ std::vector<std::string> words_of(const std::string& text) {
 /// Returns how well a word of an unknown name fits a word of an option's name: 5 if they are equal, 3 if one begins
 /// with the other, otherwise 0.
 int fit_of_words(const std::string& word, const std::string& other) {
-  constexpr std::size_t least = 3;  // letters of the shortest beginning that counts
+  constexpr std::size_t least = 3;  // number of letters in the shortest prefix that counts
   if (word == other) return 5;
   const bool begins = word.starts_with(other) || other.starts_with(word);
   return begins && std::min(word.size(), other.size()) >= least ? 3 : 0;

@@ -39,7 +39,7 @@ struct Limits {
   Index seconds;      ///< wall-clock time, even if the machine does other things meanwhile
 };
 
-/// Deflate compresses at most 1,032-fold, so a compressed file may take long to read in comparison with its size.
+/// Deflate compresses at most 1,032-fold, so a compressed file may take a long time to read for its size.
 Limits limits_for(const std::string& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);

@@ -271,7 +271,7 @@ int scale(const Options& options, const PriceConfig& config) {
   return kExitDone;
 }
 
-/// The runs that are priced: the run of the options, or one for each optimizer of a ranking.
+/// The runs that are priced: the run that the options describe, or one for each optimizer of a ranking.
 struct PricedRuns {
   std::vector<GivenRun> runs;
   std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers that the options do not fit, and why

@@ -95,7 +95,7 @@ class Laboratory {
   const Arm& frozen() const { return arms_[0]; }
   const Arm& compressed() const { return arms_[1]; }
 
-  /// Number of runs that a judging seed makes: the dense one and the arms.
+  /// Number of runs for each judging seed: the dense one and the arms.
   Index runs_per_seed() const { return 1 + static_cast<Index>(arms_.size()); }
 
   bool run_dense(SeedRuns& seed) {
@@ -195,7 +195,7 @@ class Laboratory {
   }
 
   /// A safe verdict ends the experiment once two thirds of all runs belong to the judging seeds, so that the runs spent
-  /// on choosing stay a minor share.
+  /// on choosing remain a small share.
   bool is_decided(const analysis::FreezeRow& row) const {
     const auto is_safe = [](FreezeVerdict verdict) {
       return verdict == FreezeVerdict::safe || verdict == FreezeVerdict::safe_but_worse;

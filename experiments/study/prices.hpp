@@ -22,7 +22,7 @@ Prices prices_of(const PriceConfig& config);
 /// Loads the clusters of a configuration. Throws ConfigError.
 std::vector<netmodel::Cluster> clusters_of(const PriceConfig& config);
 
-/// Returns the rules of pricing. gradient_bytes: bytes per element in a dense all-reduce, unless the options set them.
+/// Returns the pricing rules. gradient_bytes: bytes per element in a dense all-reduce, unless the options set them.
 /// Throws whatever load_workload throws.
 analysis::PriceRules rules_of(const PriceConfig& config, double gradient_bytes = sizeof(float));
 

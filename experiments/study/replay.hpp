@@ -23,7 +23,7 @@ class Replay {
   /// Whether workers have parameters of their own.
   bool local_weights() const { return seats_.front().optimizer->local_weights(); }
   Index workers() const { return config_.workers; }
-  /// The configuration, with the number of steps that the replay has.
+  /// The configuration, with the replay's number of steps.
   sim::RunConfig config() const;
   /// Value of the option `devices`, and the number of threads.
   std::string devices() const;

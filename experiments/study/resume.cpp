@@ -34,7 +34,7 @@ void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, 
                     "resume with --" + option + " 0");
 }
 
-/// Returns the options that differ from the log's. An option that the log does not know had its default.
+/// Returns the options that differ from the log's. An option that is not in the log had its default value.
 std::vector<Difference> differences(const sim::LogHeader& header, const sim::RunConfig& config) {
   const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
   const sim::RunConfig defaults;

@@ -15,7 +15,7 @@ namespace onebit::experiments {
 /// How a command treats existing output, and what it writes besides logs.
 struct OutputPolicy {
   bool overwrite = false;
-  bool resume = false;                         ///< continues existing logs
+  bool resume = false;                         ///< whether to continue existing logs
   std::vector<std::string> resume_allow = {};  ///< options that may differ from the log's
   std::string weights_out = {};                ///< file for the final weights of the only run; empty: none
   std::optional<Settings> given = {};          ///< settings of the only run; not set if arms have their own

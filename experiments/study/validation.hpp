@@ -1,5 +1,5 @@
 #pragma once
-// analyze --validate: trains a dense run for every seed, and at each candidate for the freeze two runs that freeze
+// analyze --validate: trains a dense run for every seed and, at each candidate for the freeze, two runs that freeze
 // there: one without compression and one with it.
 
 #include <string>

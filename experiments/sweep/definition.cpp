@@ -110,7 +110,7 @@ std::string text_of(const SweepDefinition& definition) {
 
 std::string difference(const std::string& asked, const std::string& stored) {
   const std::vector<std::string> ours = lines_of(asked), theirs = lines_of(stored);
-  for (const std::string& line : ours) {  // prefers a key with another value to two different keys
+  for (const std::string& line : ours) {  // first, look for the same key with another value
     const std::string key = line.substr(0, line.find(" = ") + 3);
     const auto is_other = [&](const std::string& their) { return their.starts_with(key) && !holds(ours, their); };
     const auto other = std::ranges::find_if(theirs, is_other);

@@ -144,7 +144,7 @@ std::string& value_in(Settings& settings, const std::string& name) {
   return std::ranges::find(settings, name, &Settings::value_type::first)->second;
 }
 
-/// Whether an arm gives its label itself.
+/// Whether an arm sets its own label.
 bool sets_label(const Combination& combination) {
   const auto own = combination.settings.begin() + static_cast<std::ptrdiff_t>(combination.common);
   return std::any_of(own, combination.settings.end(), [](const auto& setting) { return setting.first == "label"; });

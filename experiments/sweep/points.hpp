@@ -52,7 +52,7 @@ std::vector<std::string> varied_keys(const std::vector<Point>& points);
 /// Returns what the index shows for a point: its value of one of the options that distinguish points.
 std::string value_of(const Point& point, const std::string& key);
 
-/// A combination of arm and axes with a tuned option, and the values of that option in the order tried.
+/// A combination of an arm and values of the axes, with a tuned option and its values in the order tried.
 struct TunedArm {
   std::string label;
   Tuning tuning;

@@ -40,7 +40,7 @@ void check_identity(const sim::LogReader& log, const std::string& name) {
 }
 
 /// Returns the bytes that one worker sent over the run. For a finished run they come from the last evaluation, because
-/// reading the exchanges takes long.
+/// reading the exchanges takes a long time.
 double sent_bytes(const sim::LogReader& log, const std::vector<sim::EvaluationRow>& evaluations) {
   if (log.status() == sim::RunStatus::finished && !evaluations.empty()) return evaluations.back().bytes;
   netmodel::TrafficList exchanges;

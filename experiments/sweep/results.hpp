@@ -20,7 +20,7 @@ struct PointResult {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   PointStatus status = PointStatus::waiting;
-  std::string reason;  ///< reason of a failure or a divergence
+  std::string reason;  ///< reason for a failure or a divergence
   // The following describe a run that is done or diverged; otherwise they are empty.
   Index steps = 0;
   double train_loss = kNone;  ///< loss of the last logged step

@@ -15,7 +15,7 @@ namespace onebit::experiments {
 namespace {
 
 constexpr std::chrono::seconds kIndexEvery{
-    2};  // shortest interval; an index that takes long to write is written less often
+    2};  // shortest interval; an index that takes a long time to write is written less often
 
 }  // namespace
 
