@@ -40,7 +40,7 @@ std::vector<Option<Cluster>> link_options(const std::string& link, const std::st
                          member(&Spec::scale_penalty))};
 }
 
-/// Returns the row of an option such as "3:0.5,7:0.25".
+/// Returns the row of an option with values such as "3:0.5,7:0.25".
 template <class Place>
 Option<Cluster> node_factors(const std::string& name, const std::string& help, Place place) {
   return {name, help,

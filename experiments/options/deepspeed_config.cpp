@@ -103,7 +103,7 @@ class Reader {
     result_.ignored.push_back({key, known == rows.end() ? deepspeed::kElsewhere : known->reason});
   }
 
-  /// Returns whether a value is "auto", which leaves the choice to the options, and then records it as ignored.
+  /// Returns whether a value is "auto", which leaves the choice to the options. Records such a value as ignored.
   bool is_automatic(const std::string& key, const JsonTree& value) {
     if (!value.empty() || value.data() != "auto") return false;
     result_.ignored.push_back({key, "auto: the options decide"});
@@ -138,8 +138,8 @@ class Reader {
     result_.ignored.push_back({place, known->reason});
   }
 
-  /// Refuses weight decay that is not decoupled: AdamW always decouples it, Adam does unless adam_w_mode is false. Also
-  /// refuses torch_adam without weight_decay, because PyTorch's default differs from DeepSpeed's.
+  /// Refuses weight decay that is not decoupled: AdamW always decouples it, and Adam does unless adam_w_mode is false.
+  /// Also refuses torch_adam without weight_decay, because PyTorch's default differs from DeepSpeed's.
   void check_decay(const Type& type, const JsonTree& parameters) const {
     const std::string decay = parameters.get<std::string>("weight_decay", "");
     const bool decoupled = lower(type.name) == "adamw" || parameters.get<std::string>("adam_w_mode", "true") == "true";

@@ -49,7 +49,7 @@ const std::vector<Unused> kFused = {
     {"set_grad_none", "gradients are not kept between steps"},
 };
 const std::vector<Unused> kFusedLamb = {
-    {"bias_correction", "deepspeed semantics has none; --optimizer.semantics paper has it"},
+    {"bias_correction", "not used in deepspeed semantics; --optimizer.semantics paper uses it"},
     {"eps_inside_sqrt", "eps is always added outside the root, as if this were false", "false"},
     {"amsgrad", "AMSGrad is not supported, so only false is accepted", "false"},
 };
@@ -76,9 +76,9 @@ constexpr Unused kBeside[] = {
     {"amp", "everything is computed in fp32"},
     {"zero_optimization", "no optimizer state is sharded; the released code refuses it with compressed optimizers"},
     {"scheduler", "its warm-up and decay have no exact counterpart; use --schedule and --schedule.warmup"},
-    {"communication_data_type", "dense exchanges are sent in fp32"},
-    {"prescale_gradients", "the mean over workers is summed in double precision"},
-    {"gradient_predivide_factor", "the mean over workers is summed in double precision"},
+    {"communication_data_type", "dense exchanges use fp32"},
+    {"prescale_gradients", "the workers' gradients are summed in double precision"},
+    {"gradient_predivide_factor", "the workers' gradients are summed in double precision"},
     {"sparse_gradients", "gradients are dense"},
 };
 

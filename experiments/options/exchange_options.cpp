@@ -50,7 +50,7 @@ std::vector<RunOption> codec_options() {
             ONEBIT_PLACE(optimizer.exchange.up.sketch_columns)),
       list("codec.dense", "tensors that are exchanged uncompressed: names with * and ?, separated by commas",
            "patterns", ONEBIT_PLACE(optimizer.exchange.dense)),
-      field("codec.dense-steps", "number of steps at the start that are exchanged uncompressed, at least 0",
+      field("codec.dense-steps", "number of steps at the start without compression, at least 0",
             ONEBIT_PLACE(optimizer.exchange.dense_steps)),
   };
 }

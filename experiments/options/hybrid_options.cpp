@@ -1,4 +1,4 @@
-// Options of model parallelism: embedding tables that workers own, and what crosses between workers.
+// Options of model parallelism: embedding tables that workers own, and what workers send each other.
 
 #include "experiments/options/option_fields.hpp"
 

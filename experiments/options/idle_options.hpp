@@ -16,8 +16,8 @@ std::string unread_because(const std::string& option, const sim::RunConfig& conf
 /// Returns whether an option of a run can have an effect on a price.
 bool is_priced(const std::string& option);
 
-/// Returns why an option has no effect on a price, for which the exchanges of a run are planned but nothing is trained;
-/// empty if it has an effect.
+/// Returns why an option has no effect on a price; empty if it has an effect. Pricing plans the exchanges of a run, but
+/// trains nothing.
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config);
 
 /// A run with the names of the options that its arm or its point of a sweep sets.

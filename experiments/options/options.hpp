@@ -30,7 +30,7 @@ struct Option {
   std::string replaces = {};
   std::string twice = {};  ///< error if the command line or a file gives it twice; empty: the last value counts
   /// Short name for the command line, files, arms and axes; a single letter is written with one dash. Logs and messages
-  /// have the long name. Empty: none.
+  /// use the long name. Empty: none.
   std::string alias = {};
   std::string group = {};                                ///< heading in the full help and in the man page
   std::function<std::vector<std::string>()> words = {};  ///< returns the words that it takes; empty: none to list
@@ -43,7 +43,7 @@ const std::vector<RunOption>& run_options();
 /// Returns an option by name. Throws ConfigError, with the nearest names, if there is none.
 const RunOption& run_option(const std::string& name);
 
-/// Returns the name of the option of a run that has this short name; any other text is returned as it is.
+/// Returns the long name of the run option with this short name; returns any other text unchanged.
 std::string long_name(const std::string& name);
 
 /// Returns the defaults overridden by settings. Throws ConfigError for unknown names (with the nearest), malformed

@@ -16,7 +16,7 @@ Option<PriceConfig> gradient_option() {
       ONEBIT_PLACE(gradient_bytes), std::map<std::string, double>{{"auto", 0}, {"fp16", 2}, {"fp32", 4}});
 }
 
-/// Returns the row of an option such as "0:5,1:6", flows from GPU to GPU.
+/// Returns the row of an option whose value lists flows from GPU to GPU, such as "0:5,1:6".
 Option<PriceConfig> background_option() {
   const char* name = "fluid.background";
   return {
@@ -103,7 +103,7 @@ std::vector<Option<PriceConfig>> table_options() {
   using netmodel::TableSplit;
   return {
       choice<PriceConfig>(
-          "tables.split", "what each GPU holds of the embedding tables: some tables, rows or columns",
+          "tables.split", "parts of the embedding tables that a GPU holds: tables, rows or columns",
           ONEBIT_PLACE(hybrid.split),
           std::map<std::string, TableSplit>{
               {"table", TableSplit::table_wise}, {"row", TableSplit::row_wise}, {"column", TableSplit::column_wise}}),

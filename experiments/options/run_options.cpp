@@ -198,7 +198,7 @@ std::vector<RunOption> place_options() {
 
 std::vector<RunOption> log_options() {
   return {
-      field("label", "name of the run's arm in comparisons and on pages", ONEBIT_PLACE(label)),
+      field("label", "name of the run's arm in comparisons and reports", ONEBIT_PLACE(label)),
       field("log.every", "steps between rows of /steps", ONEBIT_PLACE(log.every)),
       field("log.workers-every", "steps between rows of /workers; 0: none", ONEBIT_PLACE(log.workers_every)),
       field("log.tensors-every", "steps between rows of /tensors; 0: none", ONEBIT_PLACE(log.tensors_every)),
@@ -214,7 +214,7 @@ std::vector<RunOption> log_options() {
             ONEBIT_PLACE(probe.moved)),
       field("checkpoint.every", "steps between checkpoints; 0: only when a signal stops the run",
             ONEBIT_PLACE(checkpoint.every)),
-      field("checkpoint.keep", "number of checkpoints to keep, the newest ones", ONEBIT_PLACE(checkpoint.keep)),
+      field("checkpoint.keep", "number of the newest checkpoints to keep", ONEBIT_PLACE(checkpoint.keep)),
       field("eval.every",
             "steps between evaluations; 0: a twentieth of the run, or more if evaluations would cost more than a fifth "
             "of it",

@@ -1,5 +1,5 @@
 #pragma once
-// Output about how runs agree with their record.
+// Output about the agreement of runs with their record.
 
 #include <iosfwd>
 

@@ -126,8 +126,8 @@ Table tensors_table(const analysis::VarianceView& view) {
   std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) {
     return late(a) != late(b) ? late(a) > late(b) : a.last_ratio < b.last_ratio;
   });
-  Table table({"tensor, last stable first", "elements", "stays at " + number(view.tensor_threshold) + " or above from",
-               "last ratio", "shadow / frozen"});
+  Table table({"tensor, latest to stabilise first", "elements",
+               "stays at " + number(view.tensor_threshold) + " or above from", "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step, view.freeze_step),

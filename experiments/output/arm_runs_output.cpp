@@ -85,7 +85,7 @@ void print_codecs(const std::vector<analysis::Arm>& arms, std::ostream& out) {
 
 /// Prints what the codecs of boundaries between workers send and keep.
 void print_boundaries(const std::vector<analysis::Arm>& arms, std::ostream& out) {
-  Table table({"boundary", "sent", "norm^2 forward", "norm^2 back", "cosine", "loss through it", "AUC through it"});
+  Table table({"boundary", "sent", "norm^2 forward", "norm^2 back", "cosine", "loss with codec", "AUC with codec"});
   for (const analysis::Arm& arm : arms) {
     const Summary& run = arm.runs.front().summary;
     if (!std::isfinite(run.boundary_loss)) continue;

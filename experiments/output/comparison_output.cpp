@@ -108,7 +108,7 @@ std::string bytes_difference(double baseline, double bytes) {
   return ratio_text(fewer ? baseline / bytes : bytes / baseline) + (fewer ? " fewer" : " more") + " bytes per worker";
 }
 
-/// Says how the only pair of runs of two arms differs.
+/// Says how two arms differ that have only one pair of runs.
 std::string difference_text(const analysis::Comparison& comparison, const analysis::Verdict& verdict) {
   const auto bytes = [&](const std::string& name) {
     return std::ranges::find(comparison.arms, name, &ArmFigures::name)->bytes.mean;
@@ -174,13 +174,13 @@ std::string few_evaluations_text(const analysis::Comparison& comparison) {
   const Index count = comparison.evaluations;
   if (count == 0 || count >= enough) return "";
   return "Runs have as few as " + std::to_string(count) + (count == 1 ? " evaluation" : " evaluations") +
-         ", so curves and costs of reaching a loss are rough (--eval.every evaluates more often).";
+         ", so curves and costs of reaching a loss are rough (a smaller --eval.every evaluates more often).";
 }
 
 std::string target_text(const analysis::Comparison& comparison) {
   const std::string few = few_evaluations_text(comparison), more = few.empty() ? "" : " " + few;
   const std::string loss = "The loss of " + number(comparison.target, 5) + " is ";
-  if (comparison.target_is_given) return loss + "that of --target." + more;
+  if (comparison.target_is_given) return loss + "the value of --target." + more;
   return loss + "the lowest loss that all finished runs at the best learning rates reached" +
          (comparison.target_skips_risen ? "; arms that ended above their starting loss do not count." : ".") + more;
 }

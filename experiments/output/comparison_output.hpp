@@ -23,10 +23,10 @@ Table arms_table(const std::vector<analysis::ArmFigures>& arms);
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
 /// Prints one line for every run that did not finish.
 void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);
-/// Warns that runs were rarely evaluated; empty if they have at least five evaluations.
+/// Returns a warning that runs were rarely evaluated; empty if they have at least five evaluations.
 std::string few_evaluations_text(const analysis::Comparison& comparison);
 
-/// Says where the loss to reach comes from, followed by the warning of few_evaluations_text.
+/// Says where the loss to reach comes from, and adds the warning of few_evaluations_text.
 std::string target_text(const analysis::Comparison& comparison);
 /// Returns each arm's cost of reaching the target; the comparison has a target.
 Table targets_table(const analysis::Comparison& comparison);

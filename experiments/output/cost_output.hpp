@@ -12,7 +12,7 @@ namespace onebit::experiments {
 
 /// Returns the mean and its interval, or the number of diverged seeds if there are any.
 std::string cost_text(const analysis::FreezeCost& cost);
-/// Returns the verdict with the number of further seeds that would settle it and the reason, if there are any.
+/// Returns the verdict, with its reason or the number of further seeds that would settle it, if there is either.
 std::string verdict_text(const analysis::FreezeCost& cost);
 /// Returns the unit of costs in words. reference: the loss above which the excess is counted, in words.
 std::string measure_text(const analysis::FreezeCriterion& criterion, const std::string& reference);

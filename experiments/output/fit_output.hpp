@@ -14,7 +14,7 @@ namespace onebit::experiments {
 void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out);
 Json to_json(const std::vector<analysis::RateFit>& fits);
 
-/// Draws <stem>.svg and .png: the runs and fitted lines on logarithmic axes, with a line of the theory's exponent.
+/// Draws <stem>.svg and .png: the runs and fitted lines on logarithmic axes, and a line with the theory's exponent.
 /// Returns the paths; none without gnuplot.
 std::vector<std::string> draw_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable,
                                    const std::string& stem);

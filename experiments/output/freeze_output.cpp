@@ -114,7 +114,7 @@ std::string advice_text(const FreezeAnswer& answer) {
   const auto arm = static_cast<std::size_t>(floor - arms.begin());
   const double cost = answer.judged.rows[0].arms[arm].together.by_seed[0];
   const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
-  if (cost <= answer.judged.criterion.margin / 2)  // the limit by which the choosing seed accepts a freeze
+  if (cost <= answer.judged.criterion.margin / 2)  // the largest cost at which the choosing seed accepts a freeze
     return "next: run 'onebit freeze' again with " + option + ", with which the compressed run costs " +
            percent_text(cost) + " at this step";
   const std::string left =

@@ -9,7 +9,7 @@
 namespace onebit::experiments {
 
 /// Returns a text such as ", dct-mp, tables /20, gradients /100": the codec of the embeddings of a workload with
-/// tables, and by which factors exchanges are made smaller. Empty if nothing is changed.
+/// tables, and the factors by which exchanges become smaller. Empty if nothing is changed.
 std::string boundary_text(bool tables, const analysis::HybridRules& rules);
 
 /// Returns a text such as "adam, dct-mp": an optimizer, and what boundary_text adds.

@@ -16,7 +16,7 @@ std::string fixed(double value, int places) {
   return text;
 }
 
-/// Returns a number with so many significant digits, with a power of ten if it has more before the decimal point.
+/// Returns a number with `digits` significant digits, and with a power of ten if it has more before the decimal point.
 std::string general(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*g", digits, value);

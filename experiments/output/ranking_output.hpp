@@ -8,8 +8,9 @@
 
 namespace onebit::experiments {
 
-/// Says in words whether compression pays. It does if the best method that exchanges in every step is more than 5%
-/// faster than dense Adam and, within the cluster's uncertainty, never slower; it does not if it is always slower.
+/// Says in words whether compression pays. It pays if the best method that exchanges in every step is more than 5%
+/// faster than dense Adam and, within the cluster's uncertainty, never slower. It does not pay if that method is always
+/// slower.
 std::string answer_of(const analysis::Ranking& ranking);
 
 void print_ranking(const analysis::Ranking& ranking, std::ostream& out);

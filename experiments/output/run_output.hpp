@@ -17,8 +17,8 @@ void print_evaluations(const sim::PreparedRun& run, std::ostream& out);
 /// Prints what is about to be trained, and the memory that it takes.
 void print_start(const sim::PreparedRun& run, std::ostream& out);
 
-/// Returns "each worker sent 1.11 MB, 5.66x less than dense fp32 (2.83x less than fp16)"; without a ratio that is not
-/// finite.
+/// Returns "each worker sent 1.11 MB, 5.66x less than dense fp32 (2.83x less than fp16)"; leaves out ratios that are
+/// not finite.
 std::string sent_text(double bytes, double ratio_fp32, double ratio_fp16 = std::numeric_limits<double>::quiet_NaN());
 
 /// Prints how the run ended: loss and bytes, then the log and the command that examines it.

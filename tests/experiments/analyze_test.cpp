@@ -48,7 +48,7 @@ TEST_CASE("analyze: a probed log has all parts, as tables and as JSON") {
   CHECK(tables.err.empty());
   for (const char* part :
        {"stability of the variance", "l2, lag 5", "DeepSpeed freeze_step", "froze its variance after step 10",
-        "tensor, last stable first", "since the freeze", "L by power iteration", "sigma of a worker",
+        "tensor, latest to stabilise first", "since the freeze", "L by power iteration", "sigma of a worker",
         "bound of 1-bit Adam", "telescoping of errors", "come from secondary sources"}) {
     CHECK_THAT(tables.out, Contains(part));
   }

@@ -40,7 +40,7 @@ TEST_CASE("hybrid: a comparison shows AUC and bytes at the boundary") {
   CHECK_THAT(compare.out, Contains("at boundary"));
   CHECK_THAT(compare.out, Contains("AUC"));
   CHECK_THAT(read_file(folder / "arms/runs.csv"), Contains(",log,auc,boundary_bytes,boundary_loss,"));
-  CHECK_THAT(compare.out, Contains("AUC through it"));
+  CHECK_THAT(compare.out, Contains("AUC with codec"));
 }
 
 TEST_CASE("hybrid: a cut model runs, is priced and compared with any number of workers from two on") {
