@@ -75,7 +75,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(onebit_build INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# gcc forgets which precompiled headers are system headers and warns inside them. clang still gives the first warning.
+# gcc forgets which precompiled headers are system headers and warns inside them. clang still gives the first of these
+# warnings.
 if(ONEBIT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(onebit_build INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
@@ -168,7 +169,7 @@ function(onebit_room name)
   elseif(ROOM_NO_SPEED)
     target_compile_options(onebit_${name} PRIVATE ${ONEBIT_NO_SPEED})
   endif()
-    # One precompiled header for each level of optimisation, because gcc compiles the file at the header's level.
+  # One precompiled header for each level of optimisation, because gcc compiles a file at its header's level.
   if((name STREQUAL "analysis" AND NOT ROOM_NO_SPEED) OR (name STREQUAL "device" AND ROOM_NO_SPEED))
     message(FATAL_ERROR "rooms with NO_SPEED reuse the precompiled header of analysis, all others that of device")
   endif()

@@ -11,7 +11,7 @@ function(onebit_embed out)
       set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
       file(READ ${file} hex HEX)
       string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" bytes "${hex}")
-      # Compilers allow a literal to be longer than a line, so it is split over several lines
+      # Compilers accept longer literals than lines, so a literal is split over several lines
       string(REGEX REPLACE "((\\\\x[0-9a-f][0-9a-f])(\\\\x[0-9a-f][0-9a-f])(\\\\x[0-9a-f][0-9a-f])(\\\\x[0-9a-f][0-9a-f])(\\\\x[0-9a-f][0-9a-f])(\\\\x[0-9a-f][0-9a-f])(\\\\x[0-9a-f][0-9a-f])(\\\\x[0-9a-f][0-9a-f]))" "\\1\"\n\"" bytes "${bytes}")
     endif()
     string(APPEND text "\nstatic constexpr char ${name}_bytes[] =\n\"${bytes}\";\nconst std::string_view ${name}(${name}_bytes, sizeof(${name}_bytes) - 1);\n")

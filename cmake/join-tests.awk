@@ -1,5 +1,5 @@
-# Joins test files to one source: the #include lines at the top of all of them, then the rest of each in a namespace of
-# its own, because helpers of two files may have the same name.
+# Joins test files into one source: the #include lines at the top of all of them, then the rest of each in a namespace
+# of its own, because helpers of two files may have the same name.
 FNR == 1 {
   if (NR > 1) { rest = rest "}\n" }
   top = 1

@@ -3,9 +3,9 @@
 
     damaged-files.py PROGRAM FOLDER [--count N] [--seed S] [--cases log,old-log,live,trace,...] [--seconds 10]
 
-Each file is a copy of a log, a trace, a file of weights or a checkpoint in which 1 to 4 fields of structures (heaps,
-B-trees, object headers, chunk indexes) are changed. The checksum of a structure and the seal of a checkpoint are
-computed anew, so that they do not reveal the damage. Each outcome is one of
+Each file is a copy of a log, a trace, a file of weights or a checkpoint in which 1 to 4 fields in each of one or two
+structures (heaps, B-trees, object headers, chunk indexes) are changed. The checksum of a structure and the seal of a
+checkpoint are computed anew, so that they do not reveal the damage. Each outcome is one of
 
     read      exit status 0
     refused   another exit status and a one-line error message
@@ -161,7 +161,7 @@ class Superblock(Structure):
 
 
 def damage(data, parts, chance):
-    """Changes 1 to 4 fields of one or two structures."""
+    """Changes 1 to 4 fields in each of one or two structures."""
     data = bytearray(data)
     touched = [chance.choice(parts) for _ in range(chance.choice((1, 1, 2)))]
     for part in touched:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """When may the variance be frozen? Uses 'onebit analyze --validate' to run ten tasks of 1-bit Adam and three of 1-bit LAMB,
 each with two values of beta2, five seeds and six freeze steps, in four arms: dense, frozen, compressed after the freeze,
-and the latter with a floor on the variance. Then determines for every criterion where it would have frozen, whether that
+and the same with a floor on the variance. Then determines for every criterion where it would have frozen, whether that
 was safe, and how much of the best safe saving it keeps.
 
 freeze-study.py PROGRAM FOLDER [--data FOLDER] [--jobs N] [--task NAME,...] [--seeds N]: runs everything that FOLDER does
@@ -9,12 +9,12 @@ not contain yet, so that it can be stopped and continued, or distributed over se
 results and writes FOLDER/study.json.
 
 A criterion looks only at a seed's dense run, and freezes at the first of the six freeze steps at or after the step at
-which it fires; if it fires after the last one, it does not freeze. It is false-safe on a task and beta2 if any seed that
-it froze costs more than 2% of the final loss (of the loss above the minimum, if that is known). The saving is 1 minus the
-share of dense steps, averaged over the seeds. The saving kept is the ratio to the saving of the earliest freeze step from
-which all freeze steps are safe for every seed. Parameters are chosen on the tasks marked `chooses`, once for runs without
-a floor and once for runs with one, and judged on the other tasks. The tasks of 1-bit LAMB use the parameters chosen for
-1-bit Adam."""
+which it fires; if it fires after the last one, it does not freeze. It is false-safe on a task and beta2 if any seed
+that it froze costs more than 2% of the final loss (of the loss above the minimum, if that is known). The saving is 1
+minus the share of dense steps, averaged over the seeds. The saving kept is the ratio of this saving to that of the
+earliest freeze step that is safe for every seed, as are all later ones. Parameters are chosen on the tasks marked
+`chooses`, once for runs without a floor and once for runs with one, and judged on the other tasks. The tasks of 1-bit
+LAMB use the parameters chosen for 1-bit Adam."""
 import argparse
 import concurrent.futures
 import json
@@ -247,7 +247,7 @@ class Cell:
         return step is None or self.costs[arm][seed, step] <= self.margin
 
     def best(self, arm):
-        """The earliest freeze step from which all freeze steps are safe for every seed; None if there is none."""
+        """The earliest freeze step that is safe for every seed, as are all later ones; None if there is none."""
         best = None
         for step in reversed(self.freezes):
             if not all(self.is_safe(arm, seed, step) for seed in self.seeds):
@@ -342,7 +342,7 @@ def gnuplot(path, settings, series):
 
 
 def draw_costs(cells, path):
-    """Plots in how many cells of 1-bit Adam some seed's cost exceeds the margin, against the freeze step."""
+    """Plots the number of 1-bit Adam's cells in which some seed's cost exceeds the margin, against the freeze step."""
     adam = [cell for cell in cells if not cell.task.is_lamb]
     series = []
     for arm, title, colour in (("compressed", "one bit", "#d55e00"), ("frozen", "32 bits", "#0072b2"),

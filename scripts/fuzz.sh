@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes every reader (data files, logs, traces, checkpoints, options and others) with libFuzzer, AddressSanitizer and
-# UBSan, starting from the corpora under tests/fuzz/corpus. Usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...], where
-# the first is a number of inputs for each reader, e.g. 10000000, or a time for all readers together (default: 60s), in
-# which every core fuzzes one reader at a time.
+# UBSan, starting from the corpora under tests/fuzz/corpus. Usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...]. The
+# first argument is a number of inputs for each reader, e.g. 10000000, or a time for all readers together (default:
+# 60s). Every core fuzzes one reader at a time.
 # Inputs that crash, hang or take too much memory are left in build/fuzz/findings, and the exit status is 1. Inputs that
 # reach new code are kept in build/fuzz/corpus and used again.
 set -euo pipefail

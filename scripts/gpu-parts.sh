@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The parts of "gpu-check.sh run". part_X runs the parts named X, X-... and X_...; it reads the name and the limit in
+# The parts of "gpu-check.sh run". part_X runs the parts named X, X-... and X_...; it reads the name and the limit from
 # `part` and `limit`, and adds one row to the table.
 # shellcheck disable=SC2154 # gpu-check.sh sets these variables
 
@@ -99,7 +99,8 @@ part_devices() {
   fi
 }
 
-# Catch2's arguments for the tests in the given files. Each test is named when it is done, so that a log shows how far it got.
+# Catch2's arguments for the tests in the given files. Each test is named when it is done, so that the log of a program
+# that was cut shows how far it got.
 catch_options() { printf '%s\n' --filenames-as-tags --durations yes "$1"; }
 
 # Runs the tests that use the GPU.
@@ -181,7 +182,7 @@ choose_model() {
   esac
 }
 
-# Times a step of 1-bit Adam's compression stage and its floor. Emulated GPUs take a tiny model.
+# Times a step of 1-bit Adam's compression stage and its floor. Emulated GPUs get a tiny model.
 part_step() {
   local devices=cuda
   local -a model=() options=()

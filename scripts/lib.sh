@@ -7,7 +7,7 @@ build_packages=(build-essential cmake ninja-build ccache libeigen3-dev libboost-
 test_packages=(catch2 libsimgrid-dev libopenmpi-dev openmpi-bin clang clang-format libomp-dev python3-h5py python3-numpy
   python3-pandas python3-matplotlib python3-venv python3-xarray python3-torch python3-nbclient python3-ipykernel mypy
   hdf5-tools git shellcheck)
-page_packages=(chromium chromium-driver python3-selenium python3-html5lib) # named like this on Debian only
+page_packages=(chromium chromium-driver python3-selenium python3-html5lib) # only Debian has these names
 build_headers=(Eigen/Core boost/program_options.hpp hdf5.h zlib.h Random123/philox.h)
 
 say() { printf '== %s\n' "$*"; }
@@ -32,7 +32,7 @@ quietly() {
 
 cores() { getconf _NPROCESSORS_ONLN; }
 
-# Prints those of the named packages that are not installed, according to dpkg.
+# Prints the given packages that are not installed, according to dpkg.
 missing_packages() {
   local package
   for package; do

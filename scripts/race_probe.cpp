@@ -15,7 +15,7 @@
 
 namespace {
 
-/// Adds 1 to out[block] in every block, or to out[0] in a race of blocks. A race of threads lacks a barrier.
+/// Adds 1 to out[block] in every block, or to out[0] for a race of blocks. Leaves out a barrier for a race of threads.
 __global__ void count(bool race_of_blocks, bool race_of_threads, int* out) {
   __shared__ int shared[64];
   shared[threadIdx.x] = 1;

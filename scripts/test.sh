@@ -197,7 +197,7 @@ race_job() {
   elif [[ -z "$archer" ]]; then
     skip tsan "no libarcher.so next to clang++'s libraries (Debian: libomp-dev)"
   else
-    # Accesses of libraries without instrumentation to their own memory look like races.
+    # Accesses of uninstrumented libraries to their own memory look like races.
     local -x TSAN_OPTIONS=ignore_noninstrumented_modules=1 OMP_TOOL_LIBRARIES=$archer
     if ! timed "ci-tsan: build" build ci-tsan 2; then return 0; fi
     check "ci-tsan: planted races are reported" planted_races

@@ -32,8 +32,7 @@ std::string measure_text(const analysis::FreezeCriterion& criterion, const std::
       break;
   }
   return "costs: increase of a run's final loss over that of the run it is compared with, as a share of the dense "
-         "runs' "
-         "mean final loss above " +
+         "runs' mean final loss above " +
          reference;
 }
 

@@ -1,5 +1,6 @@
 /* The codecs, channels and optimizers of onebit for programs whose workers are real processes ("ranks"): each rank
- * passes in its own vector, and the library encodes it, exchanges it through a function of the caller, and decodes.
+ * passes in its own vector, and the library encodes it, exchanges it through a function of the caller, and decodes what
+ * it receives.
  *
  * The library is the simulator's own code for CPUs: results have the same bits as those of a simulated run with one
  * worker per rank. All options have the names and the values of the program ("codec", "codec.k", "feedback",
@@ -89,9 +90,9 @@ typedef struct onebit_report {
 onebit_report onebit_last_report(const onebit_worker* worker);
 
 /* Save and load this rank's part of the state: everything that the next step depends on, except the parameters. The
- * functions are called once for each item, in a fixed order; type is float32, float64, int64, uint16, uint8 or int8.
- * `take` reads data [count]. `give` sets *data to an array of the saved item and *count to its length; the array must
- * remain valid until onebit_load returns. Both return 0 if all went well. */
+ * caller's function is called once for each item, in a fixed order; type is float32, float64, int64, uint16, uint8 or
+ * int8. `take` reads data [count]. `give` sets *data to an array of the saved item and *count to its length; the array
+ * must remain valid until onebit_load returns. Both return 0 if all went well. */
 typedef int (*onebit_take)(void* context, const char* name, const char* type, const void* data, int64_t count);
 typedef int (*onebit_give)(void* context, const char* name, const char* type, const void** data, int64_t* count);
 int onebit_save(onebit_worker* worker, onebit_take take, void* context, onebit_error* error);

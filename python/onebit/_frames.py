@@ -33,7 +33,7 @@ def tensor_names(log: Log) -> list[str]:
 def _wanted(names: Sequence[str], columns: Sequence[str] | None, keys: Sequence[str], where: str) -> list[str]:
     """Returns the names of the columns to read, those in `keys` first. `columns`: None means all; a text is one column.
 
-    Throws for a column that is in neither `names` nor `keys`.
+    Raises OnebitError for a column that is in neither `names` nor `keys`.
     """
     if isinstance(columns, str):
         columns = [columns]

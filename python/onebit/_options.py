@@ -127,7 +127,7 @@ def _literal(text: str) -> str:
 
 
 def _call_of(command: str, words: Sequence[str]) -> str:
-    """Returns the Python call that makes a command line, whose options are written as command_line() writes them."""
+    """Returns the Python call that is equivalent to a command line whose options are as command_line() writes them."""
     known = {f"-{name}" if len(name) == 1 else f"--{name}": option for option in options_of(command)
              for name in (option.name, option.short) if name}
     values: dict[str, list[str]] = {}

@@ -17,7 +17,8 @@ from onebit._screen import Screen
 # The program shows its progress line if this variable says that stderr reaches a person through another program.
 _PASSED_ON = "ONEBIT_STDERR_IS_PASSED_ON"
 
-# This variable names a process: when its thread that started the program ends, the program stops with a complete log.
+# This variable names the process that starts the program. When the thread that started the program ends, the program
+# stops with a complete log.
 _ENDS_WITH = "ONEBIT_ENDS_WITH"
 
 _ERROR_START = "onebit: error: "
@@ -111,7 +112,7 @@ class _Child:
         *pieces, self._rest = re.split(r"(?<=[\r\n])", self._rest + text)
         for piece in pieces:
             if piece.endswith("\r"):
-                if len(piece) > 1:  # a state also begins with a carriage return
+                if len(piece) > 1:  # a progress line also begins with a carriage return
                     self._screen.progress(piece[:-1])
                 continue
             self.lines.append(piece.rstrip("\n"))

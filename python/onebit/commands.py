@@ -46,14 +46,14 @@ def _in_folder(command: str, options: dict[str, Any], stem: str) -> Runs:
 
 
 def run(**options: Any) -> Run:
-    """Trains one run, and returns it. Throws OnebitError if it diverges; its log is complete nevertheless."""
+    """Trains one run, and returns it. Raises OnebitError if it diverges; its log is complete nevertheless."""
     return Run(_call("run", options)["log"])
 
 
 def compare(**options: Any) -> Runs:
     """Trains several arms on the same data and initial weights, and returns all their runs, even those that diverged.
 
-    The answer of the program, with its prices and verdicts, is in `answer`.
+    The program's answer, with its prices and verdicts, is in `answer`.
     """
     answer = _call("compare", options)
     logs = [each["run"]["log"] for each in answer["runs"]]

@@ -74,7 +74,7 @@ class Columns(Mapping[str, "npt.NDArray[Any]"]):
 
 
 def _refuse_truncated(path: str) -> None:
-    """Throws if bytes are missing at the end of the file: HDF5 would read them as zeros, or hang."""
+    """Raises OnebitError if bytes are missing at the end of the file: HDF5 would read them as zeros, or hang."""
     with open(path, "rb") as file:
         start = file.read(48).ljust(48, b"\0")  # superblock: byte 8: version, byte 28: end of the file
     size, end = os.path.getsize(path), int.from_bytes(start[28:36], "little")
@@ -100,7 +100,7 @@ def _open(path: str) -> h5py.File:
 
 
 class Log:
-    """A snapshot of a log. Open another one to see what a live run has written since.
+    """A snapshot of a log. Open the log again to see what a live run has written since.
 
     It keeps the file open until close() is called, or until the end of a `with` block.
     """
@@ -134,7 +134,7 @@ class Log:
 
     @contextlib.contextmanager
     def _damage_in(self, name: str) -> Iterator[None]:
-        """Throws OnebitError if h5py cannot read."""
+        """Raises OnebitError if h5py cannot read."""
         try:
             yield
         except _DAMAGE as error:

@@ -86,7 +86,7 @@ def _curve(ax: Axes, curves: Sequence[pd.DataFrame], x: str, y: str, style: dict
 
 
 def _curves(ax: Axes, runs: Runs, table: Callable[[Run], pd.DataFrame], x: str, y: str) -> list[tuple[str, list[Run]]]:
-    """Draws y over x for every arm. Returns each arm's colour and runs."""
+    """Draws y against x for every arm. Returns each arm's colour and runs."""
     coloured = []
     for number, (label, members) in enumerate(_arms(runs)):
         style = {"color": COLOURS[number % len(COLOURS)], "label": label,
@@ -100,7 +100,7 @@ def _curves(ax: Axes, runs: Runs, table: Callable[[Run], pd.DataFrame], x: str, 
 
 
 def loss(data: Data, x: str = "step", ax: Axes | None = None) -> Axes:
-    """Draws the evaluated loss over x: step, samples or bytes."""
+    """Draws the evaluated loss against x: step, samples or bytes."""
     axis = _axes(ax)
     labels = {"step": "step", "samples": "training samples", "bytes": "bytes sent by each worker"}
     if x not in labels:
@@ -180,7 +180,7 @@ def _costs(answer: Any) -> dict[str, list[tuple[float, dict[str, Any]]]]:
 
 
 def freeze_cost(runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draws the cost of freezing over the freeze step, with 95% intervals. `runs` is what `validate` or `freeze`
+    """Draws the cost of freezing against the freeze step, with 95% intervals. `runs` is what `validate` or `freeze`
     returned. An arm has no point at a freeze step at which a run diverged."""
     axis = _axes(ax)
     answer = getattr(runs, "answer", None)

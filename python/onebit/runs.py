@@ -54,7 +54,8 @@ class Run:
     """A run, read from its log.
 
     Header, settings, status and evaluations are read immediately, and other frames when they are first used. A log that
-    is still being written has more rows later: load it again to see them. A run may be given where a path is expected.
+    is still being written will have more rows later: load it again to see them. A run may be given where a path is
+    expected.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,7 +78,7 @@ class Run:
 
     @property
     def arm(self) -> str:
-        """The run's label, such as sweep gives; otherwise the file's name, without the seed if compare chose it."""
+        """The run's label, e.g. one from sweep; otherwise the file's name, without the seed if compare chose it."""
         if self._settings.get("label"):
             return self._settings["label"]
         return self.name.removesuffix(f"-{self.header['seed']}")
@@ -348,7 +349,7 @@ def _in_order(folder: pathlib.Path, files: list[pathlib.Path]) -> list[pathlib.P
 def load(path: Path) -> Run | Runs:
     """Reads a log, or all logs in a folder of compare, sweep, freeze or validate.
 
-    A folder keeps its runs even if some logs cannot be read: these are in `problems`, and a warning names them. Throws
+    A folder keeps its runs even if some logs cannot be read: these are in `problems`, and a warning names them. Raises
     OnebitError if there is nothing to read.
     """
     place = pathlib.Path(path)

@@ -38,13 +38,13 @@ class Data:
 
     workers: int = 0
     data: str = "none"  # name of the source
-    features: int = 0  # numbers of an example
+    features: int = 0  # numbers per example
     channels: int = 0  # size of an image, whose features are in the order channels, height, width
     height: int = 0
     width: int = 0
-    context: int = 0  # tokens of an example
+    context: int = 0  # tokens per example
     vocabulary: int = 0
-    targets: int = 0  # labels of an example
+    targets: int = 0  # labels per example
     classes: int = 0
 
 

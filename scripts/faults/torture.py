@@ -3,9 +3,9 @@
 
     torture.py PROGRAM INJECTOR FOLDER [--kills 1000] [--seed 1]
 
-Every victim is a short run that writes checkpoints, drawn from all optimizers, codecs, types of stored errors, probes,
-compression of the log and MPI ranks, or a sweep. It is killed up to six times in a row: before a write, inside a
-write at a page boundary, or at a random moment; then it runs to its end. After every kill
+Every victim is a sweep, or a short run that writes checkpoints. Victims go through all optimizers, and vary in codec,
+type of stored errors, probes, compression of the log and MPI ranks. Each is killed up to six times in a row: before a
+write, inside a write at a page boundary, or at a random moment; then it runs to its end. After every kill
 
     readable   another process reads all committed rows of every log with h5py within 20 s, they are the first rows of
                the undisturbed log, and no committed row is lost; `onebit inspect` finds nothing damaged
@@ -13,7 +13,7 @@ write at a page boundary, or at a random moment; then it runs to its end. After 
     same bits  at the end every column of the log, except times, and every dataset of the last checkpoint are those of
                the undisturbed run, and no other file is left
 
-The exit status is 1 unless all of that holds; then the folder is kept.
+If any of that does not hold, the exit status is 1, and the folder is kept.
 """
 import argparse
 import collections

@@ -17,7 +17,7 @@ from onebit._program import OnebitError, _has_x86_64_v3, parse_error
 VERSION = 1
 NAME = "libonebit_codecs.so"
 OLDER = "libonebit_codecs-x86-64-v2.so"  # a wheel has it for CPUs without x86-64-v3
-PAYLOAD = 0  # the kind of an exchange that the traffic counts
+PAYLOAD = 0  # the kind of exchange that the traffic counts
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 Array = npt.NDArray[Any]
