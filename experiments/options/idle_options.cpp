@@ -133,7 +133,7 @@ bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& na
   return reads(exchange.up.name) || (down && reads(exchange.down));
 }
 
-/// Returns the selector because of which an option of an exchange is not read; null if the option is read.
+/// Returns the selector that keeps an option of an exchange from being read; null if the option is read.
 const char* unread_in_exchange(const std::string& option, const optim::OptimizerConfig& config) {
   const optim::Codecs codecs = optim::codecs_of(config);
   if (codecs == optim::Codecs::none) return "optimizer";
@@ -145,7 +145,7 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
   return codecs == optim::Codecs::its_own ? "optimizer" : "codec";
 }
 
-/// Returns the selector because of which an option is not read, according to the tables; null if the option is read.
+/// Returns the selector that keeps an option from being read, according to the tables; null if the option is read.
 const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
   if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
   const auto after = [&](const std::string& prefix) { return option.substr(prefix.size()); };

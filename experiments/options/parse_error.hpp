@@ -6,7 +6,7 @@
 
 namespace onebit::experiments {
 
-/// Describes what the parser rejected. Never call what() of the error: Boost 1.74 loops forever if the user's text
+/// Describes what the parser rejected. Never call the error's what(): Boost 1.74 loops forever if the user's text
 /// contains one of its placeholders, such as %option%.
 std::string reason_of(const boost::program_options::error& error);
 

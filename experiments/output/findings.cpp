@@ -51,7 +51,7 @@ std::string merged(const std::vector<std::string>& texts) {
   return text;
 }
 
-/// The findings of one cause on several runs.
+/// Findings with one cause, on several runs.
 struct Group {
   analysis::Cause cause;
   std::string hint;                ///< that of the first run

@@ -205,10 +205,11 @@ def record(path: Path, module: torch.nn.Module, workers: Optional[int] = None, *
            hook: Optional[Hook] = None, state: Any = None) -> Union[LoopRecording, DdpRecording]:
     """Starts a trace of the module's gradients, for use with `with`.
 
-    module: a module whose loop runs in one process. Give the number of workers, and replace loss.backward() by the
-        `backward` of the returned object, with each worker's loss. Or a DistributedDataParallel: each rank is a worker,
-        and the loop stays as it is. For losses in the trace, give the rank's loss to `loss` of the returned object
-        before each backward(). All ranks must call record, and none may call register_comm_hook.
+    module: a module whose loop runs in one process, or a DistributedDataParallel. In one process, give the number of
+        workers, and replace loss.backward() by the returned object's `backward`, with each worker's loss. With
+        DistributedDataParallel, each rank is a worker, and the loop stays as it is. For losses in the trace, give the
+        rank's loss to the returned object's `loss` before each backward(). All ranks must call record, and none may
+        call register_comm_hook.
     compact: keeps no gradients, only the norms of their mean and statistics of its signs.
     hook, state: what register_comm_hook would get. By default the gradients are averaged.
     """
