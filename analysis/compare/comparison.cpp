@@ -139,8 +139,8 @@ std::string rule_of(const std::vector<Verdict>& verdicts) {
   std::string rule = text_of(verdicts);
   if (most < 2 || most >= enough) return rule;
   rule.append("; with ").append(std::to_string(most)).append(" seeds, the p of the sign-flip test is at least ");
-  rule.append(shortest(least_p(most))).append(", so judge by the interval, or run more seeds (p below 0.05 takes at ");
-  return rule.append("least ").append(std::to_string(enough)).append(")");
+  rule.append(shortest(least_p(most))).append(" (below 0.05 takes at least ").append(std::to_string(enough));
+  return rule.append("), so judge by the interval");
 }
 
 }  // namespace
