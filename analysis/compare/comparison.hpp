@@ -23,7 +23,7 @@ struct ComparisonRequest {
 };
 
 struct Comparison {
-  std::string baseline;  ///< arm that arms without a parent among the runs are compared with
+  std::string baseline;  ///< arm with which those without a parent among the runs are compared
   /// The requested loss; by default the lowest loss that every finished run reached, counting only the arms at the best
   /// learning rate of their grid that did not end above their starting loss (common_target). Arms at other rates, which
   /// may learn nothing, need not have reached it.

@@ -79,7 +79,7 @@ struct Verdict {
   Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
   Index seeds_for_seen = 0;  ///< the same for the observed difference; 0 if that is not above `visible`
   /// If unresolved and the mean lies within the margin: pairs needed for an interval within the margin with
-  /// verdict_power, if the true difference is 0. It is 0 if there are already that many pairs, and in all other cases.
+  /// verdict_power, if the true difference is 0. Otherwise, or if there are already that many pairs, it is 0.
   Index seeds_for_equivalence = 0;
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."

@@ -23,7 +23,7 @@ struct TensorSteps {
 struct StepSizes {
   std::vector<Index> steps;  ///< steps of the rows of /tensors
   std::vector<TensorSteps> tensors;
-  std::vector<double> longest;  ///< [steps]: longest step length of all tensors
+  std::vector<double> longest;  ///< [steps]: largest step length over all tensors
   std::size_t freeze_row = 0;   ///< index of the last row up to the freeze; without a freeze, of the last row
 };
 

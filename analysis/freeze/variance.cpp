@@ -96,7 +96,8 @@ void add_norms(const std::vector<sim::StepRow>& rows, const std::vector<sim::Pro
     view.l2.push_back(!frozen ? row.variance_l2 : probe == nullptr ? nan : probe->shadow_l2);
   }
   if (std::ranges::none_of(view.l1, [](double norm) { return norm > 0; }))
-    throw ConfigError("the run has no variance to analyze", path, "use a log of an optimizer of the Adam family");
+    throw ConfigError("the run has no variance to analyze", path,
+                      "use the log of a run with an optimizer of the Adam family");
 }
 
 /// Adds the corrected series for each lag and both norms, and the raw l1 series for the last lag, which is the rule's.
@@ -239,7 +240,7 @@ const StabilitySeries& rule_series(const VarianceView& view) {
 
 VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& options) {
   const std::vector<sim::StepRow> rows = log.steps();
-  if (rows.empty()) throw ConfigError("the log has no steps yet", log.path(), "wait until its run has trained a few");
+  if (rows.empty()) throw ConfigError("the log has no steps yet", log.path(), "wait until the run has logged a few");
   const std::vector<sim::ProbeRow> probes = log.header().probed ? log.probes() : std::vector<sim::ProbeRow>();
   VarianceView view;
   view.freeze_step = freeze_step_of(log.events());

@@ -166,7 +166,7 @@ Job job_of_log(const std::string& path, const PriceRules& rules) {
     throw ConfigError("the log has no steps yet", path, "wait until its run has trained a few");
   if (is_compact(log)) {
     throw ConfigError("the log has no exchanges to price", path,
-                      "it is the replay of a compact trace, which shows only when the variance may be frozen");
+                      "it is the replay of a compact trace, which only shows when the variance may be frozen");
   }
   Job job;
   job.log = load_run(log);

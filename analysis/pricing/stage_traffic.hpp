@@ -22,8 +22,8 @@ struct TrafficPlan {
 
 /// Returns the traffic of the stages, in order. For an optimizer with a schedule of its own, a stage contains all of
 /// its steps in the run, counted by kind; otherwise each stage contains steps of its only kind. To plan few steps,
-/// every freeze policy is replaced by an early freeze, except the policy never, which has no compression stage; ramps
-/// and dense steps at the start are shortened. Throws what the optimizer throws, and ConfigError for traffic that
+/// every freeze policy is replaced by an early freeze, except for the policy `never`, which has no compression stage;
+/// ramps and dense steps at the start are shortened. Throws what the optimizer throws, and ConfigError for traffic that
 /// depends on the data (CADA, codecs with payloads of variable size), for traffic that depends on shapes that are not
 /// known (PowerSGD), for refreshes of the variance, for more than 2^56 elements over all workers, and for more than 1e8
 /// steps of a schedule.

@@ -17,7 +17,7 @@ struct CommandInput {
   std::vector<std::string> arguments;  ///< positional arguments
   RunSettings run;                     ///< options of a run, as given
   Settings price;                      ///< pricing options: clusters, workload and step
-  bool made_up_name = false;           ///< whether the program has named the output
+  bool made_up_name = false;           ///< whether the program chose the name of the output
 };
 
 /// Input that a command accepts in addition to its own options.

@@ -53,8 +53,8 @@ double Pace::rate() const {
   return units_ > 0 && seconds_ > 0 ? units_ / seconds_ : kNone;
 }
 
-/// Returns the time that the remaining units take. A unit in progress that takes longer than the average is included
-/// with its time so far.
+/// Returns the time that the remaining units take. A unit in progress that has already taken longer than the average is
+/// included with its time so far.
 double Pace::estimate(double remaining) const {
   if (!(units_ > 0)) return kNone;
   const double each = std::max(seconds_ / units_, (seconds_ + pending_) / (units_ + 1));

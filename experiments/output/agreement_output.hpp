@@ -8,7 +8,7 @@
 
 namespace onebit::experiments {
 
-/// Prints one row per arm. record: what the record is, for the heading.
+/// Prints one row per arm. record: the name of the record, shown in the heading.
 void print(const std::vector<ArmAgreement>& arms, const std::string& record, std::ostream& out);
 
 Json to_json(const std::vector<ArmAgreement>& arms);

@@ -291,7 +291,7 @@ std::vector<std::string> write_curves(const std::vector<SpeedupCurve>& curves, c
   analysis::Plot plot{.title = "Speed-up of " + method_text(job) + " over Adam, " + job.name + ", " +
                                std::to_string(job.workers) + " GPUs",
                       .x_label = "effective rate of a node's network link",
-                      .y_label = "steps per second / those of dense Adam",
+                      .y_label = "steps per second, relative to dense Adam",
                       .log_x = true,
                       .x_unit = "b/s",
                       .legend = "center left",

@@ -162,7 +162,7 @@ std::string means_text(const Comparison& comparison, const Verdict& verdict) {
 std::string evidence_text(const Comparison& comparison, const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
   if (verdict.judgement == Judgement::too_few_seeds && verdict.seeds.empty())
-    return "No seed finished in both arms, so their costs are those of different seeds.";
+    return "No seed finished in both arms, so their costs come from different seeds.";
   const bool one_pair =
       verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() && std::isfinite(verdict.difference.mean);
   if (!one_pair && !std::isfinite(verdict.difference.low)) return "";

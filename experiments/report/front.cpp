@@ -24,7 +24,7 @@ using analysis::Comparison;
 using analysis::Judgement;
 using analysis::Verdict;
 
-/// Returns the distinct values of a text over all runs, in order of appearance, at most four of them.
+/// Returns the distinct values of text(run) over all runs, in order of appearance: at most four, then how many more.
 template <class Text>
 std::string values_of(const Report& report, const Text& text) {
   constexpr std::size_t most = 4;

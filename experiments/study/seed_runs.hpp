@@ -13,7 +13,7 @@
 
 namespace onebit::experiments {
 
-/// Returns the configuration of the settings, with `seed` added to its seed.
+/// Returns the configuration that the settings describe, with `seed` added to its seed.
 sim::RunConfig config_of(const Settings& settings, Index seed);
 
 /// Returns the configuration of config_of with the variance frozen after `step` steps.

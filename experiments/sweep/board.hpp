@@ -11,7 +11,7 @@ namespace onebit::experiments {
 /// Progress of a sweep.
 struct Standing {
   Index points = 0, ended = 0, failed = 0, running = 0;
-  double best = 0;         ///< smallest loss of a done point
+  double best = 0;         ///< smallest loss of any finished point
   std::string best_label;  ///< label of that point; empty if no point is done
 };
 

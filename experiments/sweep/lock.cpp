@@ -92,7 +92,7 @@ FolderLock::FolderLock(const std::string& folder, const std::string& shard)
     if (!is_stale(path_, holder)) {
       throw ConfigError("another sweep is running in this folder",
                         path_ + ": process " + std::to_string(holder.process) + " on " + holder.host,
-                        "wait for it, stop it, or give another --shard; if it no longer runs, remove the file");
+                        "wait for it, stop it, or give another --shard; if it is no longer running, remove the file");
     }
     remove_stale(path_, other);
   }

@@ -44,10 +44,10 @@ struct HybridEstimate {
 /// Throws ConfigError if the tables cannot be split over the GPUs (shares_of), or if the step is sharded.
 void check(const HybridWork& work, Index gpus, const StepOptions& options);
 
-/// Prices a step of one micro-batch. `compute` are the times of the dense layers, and `traffic` their exchanges. Dense
-/// gradients are averaged all at once after the backward pass or, if that is faster and they may overlap, first those
-/// of the top layers and then those of the bottom layers (DLRM wraps each of the two in its own DDP). Throws what check
-/// throws.
+/// Prices a step of one micro-batch. `compute` holds the times of the dense layers, and `traffic` their exchanges.
+/// Dense gradients are averaged all at once after the backward pass or, if that is faster and they may overlap, first
+/// those of the top layers and then those of the bottom layers (DLRM wraps each of the two in its own DDP). Throws what
+/// check throws.
 HybridEstimate estimate_hybrid(const HybridWork& work, const ComputeTimes& compute, const StepTraffic& traffic,
                                const Fabric& fabric, const CostModel& model, const StepOptions& options);
 

@@ -65,8 +65,8 @@ class ClosedLog {
   std::string path_;
 };
 
-/// Lets others read a new file while it is written. Keeps a shared lock until the file is closed, so that nobody gets
-/// an exclusive one. Every dataset and attribute must already exist. Throws IoError.
+/// Lets others read a new file while it is being written. Keeps a shared lock until the file is closed, so that nobody
+/// gets an exclusive one. Every dataset and attribute must already exist. Throws IoError.
 void start_swmr(const h5::Object& file);
 
 /// Removes the file if its path, or PATH.part, still names it. Once the file is closed this cannot be

@@ -1,5 +1,5 @@
 #pragma once
-// The log of a run in progress. A resumed run computes some rows again that its log already has. They must be the same,
+// The log of a run in progress. A resumed run recomputes some rows that its log already has. They must be the same,
 // and they are not written twice.
 
 #include <deque>

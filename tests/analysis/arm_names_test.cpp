@@ -110,6 +110,12 @@ TEST_CASE("arm names: sorted by optimizer, rate, and the rest, numbers by size a
   CHECK_FALSE(options_before(arms[0], arms[0]));
 }
 
+TEST_CASE("arm names: values with a number after a colon are sorted by it") {
+  CHECK((value_before("fixed:20", "fixed:100") && !value_before("fixed:100", "fixed:20")));
+  CHECK((value_before("auto", "fixed:20") && value_before("fixed:20", "never")));
+  CHECK((value_before("fixed", "fixed:20") && !value_before("fixed:20", "fixed:20")));
+}
+
 TEST_CASE("arm names: numbers in texts") {
   CHECK(number_in("1e-3") == 1e-3);
   CHECK(number_in("-4") == -4);

@@ -145,6 +145,20 @@ TEST_CASE("plot: bands are cut at the frame, and one that lies outside it leaves
   CHECK(picture(1, 2) != picture(0.5, 2));
 }
 
+TEST_CASE("plot: a cross at the end of a curve, also of one that leaves the frame") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  const auto picture = [&](bool crossed) {
+    Plot plot = sample();
+    plot.curves = {{.label = "in", .x = {1, 2, 3}, .y = {0, 5, 10}},
+                   {.label = "out", .x = {1, 2, 3}, .y = {1, 200, std::nan("")}, .sets_range = false}};
+    plot.curves[1].crossed = crossed;
+    REQUIRE(draw(plot, folder / "p").size() == 2);
+    return read_file(folder / "p.svg");
+  };
+  CHECK(picture(true).size() > picture(false).size());
+}
+
 TEST_CASE("plot: without gnuplot, or with nothing to draw, there is no picture") {
   const Folder folder;
   Plot nothing = sample();

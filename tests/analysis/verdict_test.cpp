@@ -194,6 +194,10 @@ TEST_CASE("verdict: a difference of the last evaluation alone is named where los
                                  "and in that fifth, losses rise by up to 30.3% from one evaluation to the next"});
   const Verdict holds = of(arm("a", {1.3, 1.2, 1.3, 1.3}, none), arm("b", {1, 1.1, 1, 1}, some));
   CHECK((holds.judgement == Judgement::better && !holds.hinges_on_last));  // the means differ, too
+  const Verdict meets = of(arm("a", {1, 1.3, 1, 1.3}, none), arm("b", {1.2, 1.3, 1.25, 1.3}, none));
+  CHECK((meets.judgement == Judgement::equivalent && meets.hinges_on_last));
+  REQUIRE(meets.warnings.size() == 1);
+  CHECK_THAT(meets.warnings[0], Contains("of b and a are not shown to be equivalent (9.78% to 9.78%)"));
   const Verdict calm = of(arm("a", {1, 1, 1, 1}, none), arm("b", {1.06, 1, 1, 0.9}, some));
   CHECK((calm.judgement == Judgement::better && !calm.hinges_on_last));  // no loss rises: the last is the best
 }

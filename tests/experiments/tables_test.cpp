@@ -52,6 +52,9 @@ TEST_CASE("tables: a page leaves out columns of numbers without a value, and lab
   CHECK_THAT(html, Contains("<th class=\"text\">arm</th><th>loss</th><th>runs</th>"));
   CHECK_THAT(html, Contains("<td class=\"text\">-</td><td>-</td><td>3</td>"));
   CHECK_THAT(html, Contains("<td class=\"text\" colspan=\"3\"><span class=\"over\">a heading</span></td>"));
+  Table names({"arm", "loss"});
+  names.add({"onebit-adam with-a-name-of-more-than-24-characters-é", "1"});
+  CHECK_THAT(html::blocks(names), Contains("onebit-adam with-a-name-of-m<wbr>ore-than-24-char<wbr>acters-é</td>"));
   CHECK_THAT(html::blocks(table),
              Contains("<td class=\"text\" data-label=\"arm\">a</td><td data-label=\"loss\">1</td>"));
 }

@@ -73,7 +73,7 @@ struct Elements {
   ONEBIT_HOST_DEVICE float operator()(Index i) const { return y[i]; }
 };
 
-/// Returns the cut that sends the k largest elements of y.
+/// Returns the cut that sends the k elements of y with the largest magnitudes.
 template <class Lanes>
 ONEBIT_DEVICE Cut largest_of(const float* y, Index n, Index k, const Lanes& lanes) {
   return largest(Elements{y}, n, k, lanes);

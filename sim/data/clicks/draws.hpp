@@ -20,7 +20,7 @@ class ClickDraws {
  public:
   ClickDraws(Index features, std::vector<BagTable> tables, double zipf, double drift);
 
-  /// Returns the bytes that the draws and a teacher take for each row of a table.
+  /// Bytes that the draws and a teacher take for each row of a table.
   static constexpr Index kBytesPerRow = 36;
 
   const std::vector<BagTable>& tables() const { return tables_; }
