@@ -116,7 +116,7 @@ std::string difference_text(const analysis::Comparison& comparison, const analys
   std::string text =
       verdict.arm + " against " + verdict.baseline + " with one seed: " + analysis::shift_text(verdict.difference);
   text.append(", ").append(bytes_difference(bytes(verdict.baseline), bytes(verdict.arm)));
-  return text + "; use more --seeds to get a verdict";
+  return text + "; --seeds N, with N above 1, gives a verdict";
 }
 
 }  // namespace
