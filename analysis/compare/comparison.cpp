@@ -138,9 +138,9 @@ std::string rule_of(const std::vector<Verdict>& verdicts) {
   for (const Verdict& verdict : verdicts) most = std::max(most, std::ssize(verdict.seeds));
   std::string rule = text_of(verdicts);
   if (most < 2 || most >= enough) return rule;
-  rule.append("; with ").append(std::to_string(most)).append(" seeds, the p of the sign-flip test is at least ");
-  rule.append(shortest(least_p(most))).append(" (below 0.05 takes at least ").append(std::to_string(enough));
-  return rule.append("), so judge by the interval");
+  rule.append("; with ").append(std::to_string(most)).append(" seeds, p of the sign-flip test is at least ");
+  rule.append(shortest(least_p(most))).append(" (below 0.05 takes ").append(std::to_string(enough));
+  return rule.append(" seeds): judge by the interval");
 }
 
 }  // namespace
@@ -153,7 +153,8 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   const References references = references_of(arms, comparison.grids, request.baseline);
   comparison.baseline = arms[references.baseline].name;
   if (std::string labels = meanings_of_labels(arms); !labels.empty()) comparison.notes.push_back(std::move(labels));
-  comparison.notes.insert(comparison.notes.end(), references.notes.begin(), references.notes.end());
+  if (!is_replay(arms.front().runs.front().header))  // replays have no verdicts
+    comparison.notes.insert(comparison.notes.end(), references.notes.begin(), references.notes.end());
   comparison.evaluations = fewest_evaluations(arms);
   comparison.target_is_given = !std::isnan(request.target);
   comparison.target = comparison.target_is_given

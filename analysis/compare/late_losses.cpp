@@ -88,19 +88,21 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdi
   const Difference difference = paired_difference(there, here, verdict.criterion.level_of_each());
   const double margin = verdict.criterion.margin;
   const bool equivalent = verdict.judgement == Judgement::equivalent;
-  const bool agrees = equivalent ? within_margin(difference, margin) : !difference.contains_zero();
+  const bool agrees = equivalent ? within_margin(difference, margin)
+                                 : !difference.contains_zero() && difference.mean * verdict.difference.mean > 0;
   if (!(rise > margin) || agrees || std::isnan(difference.low)) return "";
   return "averaged over the evaluations in the last fifth of the steps, the losses of " + arm.name + " and " +
          baseline.name + (equivalent ? " are not shown to be equivalent (" : " cannot be told apart (") +
-         range_text(difference) + "): the verdict hinges on the last evaluation, and losses rise there by up to " +
-         percent(rise) + " from one to the next";
+         range_text(difference) +
+         "): the verdict hinges on the last evaluation, and in that fifth, losses rise by up to " + percent(rise) +
+         " from one evaluation to the next";
 }
 
 }  // namespace
 
 void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const double shift = verdict.difference.mean;
-  if (shift != 0) {
+  if (std::isfinite(shift) && shift != 0) {
     const Arm &behind = shift > 0 ? arm : baseline, &ahead = shift > 0 ? baseline : arm;
     const std::string falling = falling_text(behind, ahead, verdict.criterion.margin);
     if (!falling.empty()) verdict.warnings.push_back(falling);

@@ -23,7 +23,7 @@ std::vector<double> differences_of(std::span<const double> a, std::span<const do
   std::vector<double> differences;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool equal = a[i] == b[i] && std::isfinite(a[i]);
-    differences.push_back(equal ? 0 : is_ratio ? std::log(b[i] / a[i]) : (b[i] - a[i]) / std::abs(a[i]));
+    differences.push_back(equal ? 0 : is_ratio ? std::log(b[i]) - std::log(a[i]) : (b[i] - a[i]) / std::abs(a[i]));
   }
   return differences;
 }

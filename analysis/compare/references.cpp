@@ -114,8 +114,8 @@ std::string missing_parents(const std::vector<std::string>& optimizers, const st
                             const Arm& baseline) {
   const bool one = optimizers.size() == 1, one_parent = parents.size() == 1;
   const std::string all = enumerated(parents), baseline_optimizer = optimizer_of(baseline);
-  const std::string of =
-      baseline.name.find(baseline_optimizer) == std::string::npos ? " (" + baseline_optimizer + ")" : "";
+  const bool named = baseline.name.starts_with(baseline_optimizer);
+  const std::string of = named ? "" : " (" + baseline_optimizer + ")";
   return enumerated(optimizers) + (one ? " is" : " are") + " compared with " + baseline.name + of + ", because " +
          (one ? "its" : "their") + (one_parent ? " parent " : " parents ") + all + (one_parent ? " is" : " are") +
          " not among the arms; the " + (one ? "difference includes that" : "differences include those") + " between " +

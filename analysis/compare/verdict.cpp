@@ -31,8 +31,19 @@ constexpr double kTenfold = 9;
 constexpr double kUsualLevel = 0.05;
 
 std::string times(double shift) {
+  constexpr double least = 1e-6, most = 1e12;
   const double ratio = 1 + shift;
-  return ratio < 999.5 ? figure(ratio, 3) : figure(std::round(ratio), 15);
+  if (ratio < least) return "less than " + figure(least, 1);
+  if (ratio > most) return "more than " + figure(most, 1);
+  return ratio < 999.5 || ratio >= 1e6 ? figure(ratio, 3) : figure(std::round(ratio), 15);
+}
+
+/// Returns shift_text, as a ratio or as a percentage.
+std::string shift_text(const Difference& difference, bool as_ratio) {
+  const double shift = difference.mean;
+  if (shift == 0) return "the same final loss";
+  if (as_ratio) return "final loss " + times(shift) + " times as high";
+  return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
 }
 
 std::string numbers_text(const std::vector<std::uint32_t>& seeds) {
@@ -79,8 +90,8 @@ std::string evidence(const Verdict& verdict) {
   const Difference& difference = verdict.difference;
   const std::string pairs = std::to_string(difference.pairs) + " paired seeds";
   if (difference.low == 0 && difference.high == 0) return "the same final loss with each of " + pairs;
-  std::string text = shift_text(verdict.difference) + " (" + level_text(verdict.criterion.level_of_each());
-  text.append(" interval ").append(range_text(verdict.difference)).append(", Student's t over ").append(pairs);
+  std::string text = estimate_text(difference, level_text(verdict.criterion.level_of_each()));
+  text.append(", Student's t over ").append(pairs);
   return text.append("; sign-flip test: ").append(p_text(verdict.difference)).append(")");
 }
 
@@ -216,10 +227,14 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const auto needed = [&](double share, double power = verdict_power) {
     return seeds_needed(difference.deviation, std::abs(difference.on_scale(share)), criterion.level_of_each(), power);
   };
-  // There are too few seeds to resolve half of the margin: otherwise the interval would exclude 0 or lie within the
-  // margin.
-  verdict.visible = criterion.margin;
-  if (needed(verdict.visible) <= difference.pairs) verdict.visible /= 2;
+  // There are too few seeds to resolve half of the margin, at least on the scale of the differences: otherwise the
+  // interval would exclude 0 or lie within the margin.
+  const double half = criterion.margin / 2;
+  const double on_scale = difference.is_ratio ? std::expm1(difference.on_scale(criterion.margin) / 2) : half;
+  for (const double share : {criterion.margin, half, on_scale}) {
+    verdict.visible = share;
+    if (needed(share) > difference.pairs) break;
+  }
   verdict.seeds_needed = needed(verdict.visible);
   const double seen = std::abs(difference.mean);
   if (seen > verdict.visible) verdict.seeds_for_seen = needed(difference.mean);
@@ -270,10 +285,11 @@ bool in_times(const Difference& difference) {
 }
 
 std::string shift_text(const Difference& difference) {
-  const double shift = difference.mean;
-  if (shift == 0) return "the same final loss";
-  if (in_times(difference)) return "final loss " + times(shift) + " times as high";
-  return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
+  return shift_text(difference, difference.is_ratio && difference.mean > kTenfold);
+}
+
+std::string estimate_text(const Difference& difference, const std::string& level) {
+  return shift_text(difference, in_times(difference)) + " (" + level + " interval " + range_text(difference);
 }
 
 std::string range_text(const Difference& difference) {
@@ -345,7 +361,7 @@ std::string text_of(const std::vector<Verdict>& verdicts) {
   const auto any = [&](const auto& has) { return std::ranges::any_of(verdicts, has); };
   std::string text = text_of(criterion);
   if (any([](const Verdict& verdict) { return verdict.equivalent; }))
-    text += "; equivalent means that the interval lies within ±" + percent(criterion.margin);
+    text += "; equivalent means an interval within ±" + percent(criterion.margin);
   if (any([](const Verdict& verdict) { return verdict.seeds_needed > 0; }))
     text += "; the numbers of seeds are rough estimates, for a power of " + percent(verdict_power);
   return text;

@@ -114,11 +114,15 @@ std::string accuracy_text(const Verdict& verdict);
 /// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers beyond any use.
 std::string seeds_needed_text(Index seeds);
 
-/// Whether the texts state a difference as a ratio, because its mean or its interval reaches beyond a factor of ten.
+/// Whether range_text states an interval as ratios, because it or its mean reaches beyond a factor of ten.
 bool in_times(const Difference& difference);
 
-/// Returns "final loss 2.1% lower"; in times, "final loss 305 times as high".
+/// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
 std::string shift_text(const Difference& difference);
+
+/// Returns "final loss 8.7% lower (95% interval -18.9% to 1.5%", to be continued and closed; in_times, "final loss 8.48
+/// times as high (95% interval 6.78 to 10.6 times as high".
+std::string estimate_text(const Difference& difference, const std::string& level);
 
 /// Returns the interval of a difference: "-3.56% to 5.3%", "0.4 to 1641 times as high".
 std::string range_text(const Difference& difference);

@@ -85,7 +85,7 @@ void conclude(FreezeCost& cost, std::span<const std::uint32_t> seeds, double mar
   }
   const auto unknown = std::ranges::count_if(cost.by_seed, [](double value) { return std::isnan(value); });
   if (unknown > 0) {
-    cost.reason = "unknown for " + std::to_string(unknown) + " of " + std::to_string(seeds.size()) + " seeds";
+    cost.reason = "not tried with " + std::to_string(unknown) + " of " + std::to_string(seeds.size()) + " seeds";
     return;
   }
   const double low = cost.interval.mean - cost.interval.half_width;

@@ -54,7 +54,7 @@ bool needs_shapes(const OptimizerConfig& config) {
 }
 
 [[noreturn]] void refuse(const std::string& reason, const std::string& where) {
-  throw ConfigError(reason, where, "train a small run and price its log");
+  throw ConfigError(reason, where, "carry out a small training run and price its log");
 }
 
 /// Throws if the traffic depends on the data or on unknown shapes, or cannot be planned for another reason.
@@ -65,8 +65,9 @@ void check_plannable(const TrafficPlan& plan) {
       refuse("what codec " + codec.name + " sends depends on the data", "codec");
   }
   if (needs_shapes(config) && plan.tensors.empty()) {
-    throw ConfigError("what codec " + config.exchange.up.name + " sends depends on the tensors' shapes", "codec",
-                      "choose a workload with known tensors (e.g. bert-large), or train a small run and price its log");
+    throw ConfigError(
+        "what codec " + config.exchange.up.name + " sends depends on the tensors' shapes", "codec",
+        "choose a workload with known tensors (e.g. bert-large), or carry out a small training run and price its log");
   }
   if (optim::takes_option(config.name, "cada-threshold"))
     refuse("what " + config.name + " sends depends on the data", "optimizer");

@@ -106,7 +106,7 @@ std::string rule_of(const analysis::VarianceView& view) {
 
 Table thresholds_table(const analysis::VarianceView& view) {
   Table table({"threshold", "published rule at", "first reached", "held from", "held until", "freeze step",
-               "DeepSpeed freeze_step", "share of run", "papers' ratio", "training loss then"});
+               "DeepSpeed freeze_step", "share of run", "papers' ratio", "training loss at freeze"});
   const Index end = is_cut_off(view) ? view.freeze_step : 0;
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;

@@ -104,7 +104,7 @@ std::string dense_text(const netmodel::StepEstimate& dense) {
   const netmodel::Seconds hidden = dense.all_communication - dense.communication;
   return "A dense step takes " + seconds_text(dense.step.value) + "; its exchange takes " +
          seconds_text(dense.all_communication.value) + ", of which " + seconds_text(hidden.value) +
-         " are hidden behind the passes.";
+         " are hidden behind computation.";
 }
 
 /// Says that the model does not fit, and what to do. Dense layers next to embedding tables are not sharded.

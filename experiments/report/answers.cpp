@@ -9,6 +9,7 @@
 #include "experiments/output/run_output.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
+#include "experiments/report/costs.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/savings.hpp"
 
@@ -20,13 +21,11 @@ using analysis::Comparison;
 using analysis::Judgement;
 using analysis::Verdict;
 
-/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, 95% for both comparisons together; mean ratio over 3
-/// paired seeds)".
+/// Returns "final loss 8.7% lower (97.5% interval -18.9% to 1.5%, 95% for both comparisons together; geometric mean
+/// over 3 paired seeds)".
 std::string shift_of(const Verdict& verdict) {
   const analysis::Criterion& criterion = verdict.criterion;
-  std::string text = analysis::shift_text(verdict.difference) + " (";
-  text.append(analysis::level_text(criterion.level_of_each())).append(" interval ");
-  text.append(analysis::range_text(verdict.difference));
+  std::string text = analysis::estimate_text(verdict.difference, analysis::level_text(criterion.level_of_each()));
   if (criterion.comparisons > 1) {
     const std::string all = criterion.comparisons == 2 ? "both" : "all " + std::to_string(criterion.comparisons);
     text += ", " + analysis::level_text(criterion.level) + " for " + all + " comparisons together";
@@ -53,7 +52,7 @@ bool may_be_within_margin(const Verdict& verdict) {
 /// interval; then where this holds, if that is restricted.
 std::string extent_text(const Verdict& verdict) {
   const analysis::Difference& difference = verdict.difference;
-  const std::string only = verdict.hinges_on_last ? ", but only at the last evaluation" : "";
+  const std::string only = verdict.hinges_on_last ? ", which only the last evaluation shows" : "";
   if (analysis::in_times(difference)) return ", " + analysis::range_text(difference) + only;
   const auto [least, most] = std::minmax({std::abs(difference.low), std::abs(difference.high)});
   return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%" + only;
@@ -62,6 +61,9 @@ std::string extent_text(const Verdict& verdict) {
 /// Returns ": it may be anything from 4.9% lower to 3.6% higher", the ends of the interval.
 std::string possible_text(const Verdict& verdict) {
   const analysis::Difference& difference = verdict.difference;
+  constexpr double extreme = 1e3;
+  if (difference.is_ratio && difference.high > extreme && 1 + difference.low < 1 / extreme)
+    return ": it may be anything";
   if (analysis::in_times(difference)) return ": it may be anything from " + analysis::range_text(difference);
   return ": it may be anything from " + number(100 * std::abs(difference.low), 3) + "% lower to " +
          number(100 * difference.high, 3) + "% higher";
@@ -123,7 +125,7 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
   switch (verdict.judgement) {
     case Judgement::equivalent:
       return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin) +
-             (verdict.hinges_on_last ? ", but only at the last evaluation" : "") + edge_text(comparison, verdict);
+             (verdict.hinges_on_last ? ", which only the last evaluation shows" : "") + edge_text(comparison, verdict);
     case Judgement::better:
       return arm + " ends at a lower loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict);
     case Judgement::worse:
@@ -148,20 +150,35 @@ bool is_comparable(const Verdict& verdict) {
          verdict.judgement != Judgement::not_comparable_untrained;
 }
 
-/// Says that the means of the losses, which the table shows, differ the other way than the paired ratios; otherwise
-/// empty.
-std::string means_text(const Comparison& comparison, const Verdict& verdict) {
-  const double here = figures_of(comparison, verdict.arm).final_loss.mean,
-               there = figures_of(comparison, verdict.baseline).final_loss.mean;
-  if (!(verdict.difference.mean * (here - there) < 0)) return "";
-  return std::string(" Its mean loss is ") + (here > there ? "higher" : "lower") +
-         ", because high losses of single seeds count more in it.";
+/// Returns the mean of an arm's final losses over some seeds.
+double mean_over(const analysis::Arm& arm, const std::vector<std::uint32_t>& seeds) {
+  double sum = 0;
+  for (const analysis::Run& run : arm.runs) {
+    if (std::ranges::find(seeds, run.summary.seed) != seeds.end()) sum += run.summary.final_loss;
+  }
+  return sum / static_cast<double>(seeds.size());
+}
+
+/// Explains why the means of the losses, which the table shows, differ the other way than the paired ratios; empty if
+/// they do not.
+std::string means_text(const Report& report, const Verdict& verdict) {
+  const double here = figures_of(report.comparison, verdict.arm).final_loss.mean,
+               there = figures_of(report.comparison, verdict.baseline).final_loss.mean;
+  if (!verdict.difference.is_ratio || !(verdict.difference.mean * (here - there) < 0)) return "";
+  const Pair pair = pair_of(report, verdict);
+  const double paired = mean_over(pair.arm, verdict.seeds) - mean_over(pair.baseline, verdict.seeds);
+  return std::string(" Its mean loss is ") + (here > there ? "higher" : "lower") + ", because " +
+         (paired * (here - there) > 0 ? "high losses of single seeds count more in it."
+                                      : "it includes seeds that only one of the arms has.");
 }
 
 /// Returns the evidence on the losses in sentences; empty if there is none.
-std::string evidence_text(const Comparison& comparison, const Verdict& verdict) {
+std::string evidence_text(const Report& report, const Verdict& verdict) {
   if (verdict.judgement == Judgement::not_comparable_untrained) return "";
-  if (verdict.judgement == Judgement::too_few_seeds && verdict.seeds.empty())
+  const Comparison& comparison = report.comparison;
+  const bool finished =
+      figures_of(comparison, verdict.arm).finished > 0 && figures_of(comparison, verdict.baseline).finished > 0;
+  if (verdict.judgement == Judgement::too_few_seeds && verdict.seeds.empty() && finished)
     return "No seed finished in both arms, so their costs come from different seeds.";
   const bool one_pair =
       verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() && std::isfinite(verdict.difference.mean);
@@ -169,14 +186,14 @@ std::string evidence_text(const Comparison& comparison, const Verdict& verdict) 
   const bool open = verdict.judgement == Judgement::not_resolved;
   std::string text =
       one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
-               : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + "." + means_text(comparison, verdict);
+               : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + "." + means_text(report, verdict);
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   return text;
 }
 
 /// Returns the evidence for an answer, in a part of the page that the reader can open.
 std::string evidence_html(const Report& report, const Verdict& verdict) {
-  std::vector<std::string> lines = {evidence_text(report.comparison, verdict)};
+  std::vector<std::string> lines = {evidence_text(report, verdict)};
   const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);
   if (!accuracy.empty()) lines.push_back("Its " + accuracy + ".");
   if (is_comparable(verdict)) {
@@ -244,7 +261,8 @@ analysis::RateGrid whole_grid(const Comparison& comparison, const std::string& a
   const analysis::Rates& rates = figures_of(comparison, arm).rates;
   const auto best = std::ranges::find(rates.tried, rates.rate);
   grid.rates = rates.tried;
-  grid.best = best == rates.tried.end() ? std::nullopt : std::optional<std::size_t>(best - rates.tried.begin());
+  if (grid.best)
+    grid.best = best == rates.tried.end() ? std::nullopt : std::optional<std::size_t>(best - rates.tried.begin());
   return grid;
 }
 

@@ -131,7 +131,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
-<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> Bands: 95% interval of the mean over seeds (Student's t). Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A cross ends a line whose runs diverged, at the last evaluation. Values between two evaluations are read off the line.</p>
+<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> Bands: 95% interval of the mean over seeds (Student's t). Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs diverged ends in a cross, at the last evaluation. Values between two evaluations are read off the line.</p>
 </section>
 )";
 
@@ -140,7 +140,8 @@ constexpr const char* kControls = R"(<section id="chart">
 std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
   std::vector<std::string> best, all;
   for (const analysis::RateGrid& grid : comparison.grids) {
-    if (grid.best || grid.arms.size() == 1) best.push_back(comparison.arms[grid.arms[grid.best.value_or(0)]].name);
+    const ArmFigures& arm = comparison.arms[grid.arms[grid.best.value_or(0)]];
+    if (grid.best || arm.rates.tried.size() <= 1) best.push_back(arm.name);
   }
   for (const ArmFigures& arm : comparison.arms) all.push_back(arm.name);
   return best.empty() ? all : best;

@@ -10,8 +10,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the names of the arms at the best rate of their grids, and of those that are alone in their grids; all arms
-/// if there are none.
+/// Returns the names of the arms at the best rate of their grids, and of those whose only rate was tried; all arms if
+/// there are none.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
 /// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.

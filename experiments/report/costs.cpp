@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "device/base/text.hpp"
-#include "experiments/output/interval_output.hpp"
 #include "experiments/report/answers.hpp"
 
 namespace onebit::experiments {

@@ -108,8 +108,11 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
       figure.plot.curves.back().colour = grid_of(comparison, arm.name);
     }
     const bool any = std::ranges::any_of(figure.plot.curves, [](const auto& curve) { return !curve.x.empty(); });
-    if (std::ranges::any_of(figure.plot.curves, &analysis::Curve::crossed))
-      figure.caption += " A cross ends the curve of an arm whose runs diverged.";
+    const auto is_crossed = [&](const analysis::Curve& curve) {
+      return curve.crossed && std::ranges::any_of(curve.x, [&](double x) { return !figure.plot.log_x || x > 0; });
+    };
+    if (std::ranges::any_of(figure.plot.curves, is_crossed))
+      figure.caption += "  The curve of an arm whose runs diverged ends in a cross.";
     if (any) figures.push_back(std::move(figure));
   }
   return figures;

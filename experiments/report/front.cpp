@@ -140,8 +140,8 @@ std::string rate_text(const analysis::Rates& rates, bool alone) {
          (rates.tried.size() > 1 ? " (best of " + std::to_string(rates.tried.size()) + ")" : " (only one)");
 }
 
-/// Adds a row for each grid of several rates that has no best one, because every rate has a diverged run or no rate has
-/// a finished run. Adds none if no grid has a best rate, because the table then shows the arms of all grids.
+/// Adds a row for each grid whose arms the table does not show: one of several rates without a best one, because every
+/// rate has a diverged run or no rate has a finished run.
 void add_grids_without_best(const Comparison& comparison, Table& table) {
   const std::vector<std::string> shown = best_arms(comparison);
   for (const analysis::RateGrid& grid : comparison.grids) {

@@ -2,27 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
-#include "analysis/compare/arm_names.hpp"
-#include "analysis/compare/target.hpp"
 #include "analysis/log/log_options.hpp"
 #include "experiments/output/interval_output.hpp"
-#include "experiments/report/answers.hpp"
-#include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/costs.hpp"
-#include "experiments/report/html.hpp"
 #include "optim/read_options.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 using analysis::Arm;
-using analysis::ArmFigures;
-using analysis::Comparison;
-using analysis::RunCurve;
 using analysis::Verdict;
 
 /// Says why an arm that sends less is slower on the cluster where it gains least; otherwise empty.

@@ -77,19 +77,40 @@ std::string quickest_text(const Report& report, const Pair& best, const Pair& qu
   return " at the learning rates that get there soonest (" + rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
 }
 
-/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis.
+/// The costs of a baseline and of an arm until a loss is reached, on one axis, for a seed that finished in both.
+struct SeedCosts {
+  double there = kNone, here = kNone;
+};
+
+std::vector<SeedCosts> costs_by_seed(const Pair& pair, std::size_t axis, double target) {
+  std::vector<SeedCosts> costs;
+  for (const RunCurve& there : pair.there.run_curves) {
+    const auto here = std::ranges::find(pair.here.run_curves, there.seed, &RunCurve::seed);
+    if (there.outcome != analysis::Outcome::finished || here == pair.here.run_curves.end()) continue;
+    if (here->outcome != analysis::Outcome::finished) continue;
+    costs.push_back({analysis::reached_at(there.x[axis], there.losses, target),
+                     analysis::reached_at(here->x[axis], here->losses, target)});
+  }
+  return costs;
+}
+
+/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis: of means over the
+/// seeds that finished in both or, if there are none, over all seeds of each.
 double ratio_until(const Pair& pair, std::size_t axis, double target) {
-  return reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
+  SeedCosts sum{0, 0};
+  for (const SeedCosts& seed : costs_by_seed(pair, axis, target)) {
+    sum.there += seed.there;
+    sum.here += seed.here;
+  }
+  return sum.here != 0 ? sum.there / sum.here
+                       : reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
 }
 
 /// Returns the same ratio for each seed that finished in both arms and reached the loss.
 std::vector<double> ratios_until(const Pair& pair, std::size_t axis, double target) {
   std::vector<double> ratios;
-  for (const RunCurve& there : pair.there.run_curves) {
-    const auto here = std::ranges::find(pair.here.run_curves, there.seed, &RunCurve::seed);
-    if (here == pair.here.run_curves.end()) continue;
-    const double ratio = analysis::reached_at(there.x[axis], there.losses, target) /
-                         analysis::reached_at(here->x[axis], here->losses, target);
+  for (const SeedCosts& seed : costs_by_seed(pair, axis, target)) {
+    const double ratio = seed.there / seed.here;
     if (std::isfinite(ratio) && ratio > 0) ratios.push_back(ratio);
   }
   return ratios;

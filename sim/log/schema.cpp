@@ -165,8 +165,8 @@ constexpr Column table[] = {
     row("probes", "worker_gradient_square", &ProbeRow::worker_gradient_square, "1",
         "mean over workers of the squared l2 norm of their gradients"),
     row("probes", "noise_square", &ProbeRow::noise_square, "1",
-        "sigma^2 of a worker's batch gradient: mean over workers of half the squared l2 distance of two independent "
-        "gradients"),
+        "sigma^2 of a worker's batch gradient: mean over workers of half the squared l2 distance between two "
+        "independent gradients"),
     row("probes", "heterogeneity_square", &ProbeRow::heterogeneity_square, "1",
         "zeta^2: mean over workers of the squared l2 distance of their expected gradients from the mean, with the part "
         "due to noise subtracted"),

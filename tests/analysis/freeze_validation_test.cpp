@@ -125,7 +125,7 @@ TEST_CASE("freeze validation: what the frozen run lost is not the compression's"
   CHECK(row.freeze.verdict == FreezeVerdict::costs);
   CHECK(std::isnan(row.arms[0].compression.by_seed[2]));
   CHECK(row.arms[0].compression.verdict == FreezeVerdict::unclear);
-  CHECK(row.arms[0].compression.reason == "unknown for 1 of 5 seeds");
+  CHECK(row.arms[0].compression.reason == "not tried with 1 of 5 seeds");
 }
 
 TEST_CASE("freeze validation: a dense run that diverged is named") {
@@ -151,7 +151,7 @@ TEST_CASE("freeze validation: the earliest candidate that the choosing seeds fou
   // Two verdicts on the choice: t(0.9875; 2) = 6.2053; 0.2, 0.2 and 0 have s = 0.2 / sqrt(3).
   CHECK(validation.choice->together.interval.half_width == Approx(6.2053 * 0.2 / 3).epsilon(1e-4));
   CHECK(validation.rows[4].reached == 0);
-  CHECK(validation.rows[4].freeze.reason == "unknown for 5 of 5 seeds");
+  CHECK(validation.rows[4].freeze.reason == "not tried with 5 of 5 seeds");
   trials.clear();
   add(trials, 0, kNothing, {0.1, 0, 0, 0, 0});
   CHECK_FALSE(validate({"a"}, trials).choice);

@@ -149,20 +149,24 @@ TEST_CASE("without lags asked for, they go up to the run's own, or to a tenth of
 
 TEST_CASE("a run that ended early is judged by the steps that it was to take") {
   const Folder folder;
-  sim::LogHeader planned = header();
-  planned.variance_lag = 0;
-  planned.config.emplace_back("steps", "80");
-  {
-    sim::LogWriter log(folder / "run.h5", planned, false);
-    for (Index step = 1; step <= kSteps; ++step) {
-      sim::StepRow row;
-      row.step = step;
-      row.variance_l1 = row.variance_l2 = static_cast<double>(step * step);
-      log.append(row);
+  const auto view_of = [&](const std::string& steps) {
+    sim::LogHeader planned = header();
+    planned.variance_lag = 0;
+    planned.config.emplace_back("steps", steps);
+    {
+      sim::LogWriter log(folder / "run.h5", planned, true);
+      for (Index step = 1; step <= kSteps; ++step) {
+        sim::StepRow row;
+        row.step = step;
+        row.variance_l1 = row.variance_l2 = static_cast<double>(step * step);
+        log.append(row);
+      }
+      log.close(sim::RunStatus::diverged);
     }
-    log.close(sim::RunStatus::diverged);
-  }
-  const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.thresholds = {0.25}});
+    return view_variance(sim::LogReader(folder / "run.h5"), {.thresholds = {0.25}});
+  };
+  CHECK(view_of("4000").rule_lag == 4);  // a tenth of 4,000 steps does not fit into 40
+  const VarianceView view = view_of("80");
   CHECK(view.rule_lag == 8);
   CHECK(at(view, 0.25).freeze_step == 16);  // (8/16)^2 (1 - 0.5^16) / (1 - 0.5^8)
   CHECK(at(view, 0.25).share == Approx(0.2));

@@ -165,6 +165,9 @@ TEST_CASE("verdict: an arm that is behind and still falls is no slower arm, but 
   CHECK(of(falling, settled).warnings == expected);                  // whichever is the baseline
   CHECK(of(settled, arm("b", {1.3, 1.32}, 1.02)).warnings.empty());  // falls by less than twice the margin more
   CHECK(of(settled, arm("b", {0.9, 0.91}, 1.08)).warnings.empty());  // is ahead already
+  Arm others = falling;
+  for (Run& run : others.runs) run.summary.seed += 10;
+  for (const std::string& warning : of(settled, others).warnings) CHECK_THAT(warning, !Contains("falling"));
   Arm coarse = settled;
   for (Run& run : coarse.runs) run.evaluations.erase(run.evaluations.begin(), run.evaluations.begin() + 8);
   CHECK(of(coarse, falling).warnings.empty());  // too few evaluations to tell
@@ -217,6 +220,7 @@ TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no 
   // sqrt(9.5 * 9.9); 2.271919 ± 12.706205 * 0.020621
   CHECK_THAT(sentence({1, 1}, {9.5, 9.9}),
              Contains("final loss 9.7 times as high (95% interval 7.46 to 12.6 times as high"));
+  CHECK_THAT(sentence({1, 1}, {0.01, 8}), Contains("95% interval less than 1e-06 to more than 1e+12 times as high"));
   CHECK_THAT(sentence({1, 1}, {0.01, 0.0101}), Contains("final loss 99% lower (95% interval -99.1% to -98.9%"));
   // Where the baseline's loss is not above 0, there is no ratio.
   CHECK_THAT(sentence({-1, -1}, {19, 21}), Contains("final loss 2100% higher (95% interval 829% to 3371%"));
@@ -307,7 +311,7 @@ TEST_CASE("verdict: the level is corrected for the number of comparisons, and it
   CHECK_THAT(text_of(std::vector{third}), EndsWith("; the numbers of seeds are rough estimates, for a power of 80%") &&
                                               !Contains("equivalent means"));
   CHECK(text_of(std::vector{judge(a, a, one, one, {.margin = 0.005})}) ==
-        "1 comparison, judged by its 95% interval; equivalent means that the interval lies within ±0.5%");
+        "1 comparison, judged by its 95% interval; equivalent means an interval within ±0.5%");
   CHECK_THAT(text_of(Criterion{.comparisons = 1000}), Contains("99.995% interval"));
 }
 

@@ -64,10 +64,9 @@ TEST_CASE("compare: arms of several seeds have verdicts, and those of other prob
   const Outcome judged = compare({"--optimizers", "adam,onebit-adam", "--margin", "0.9"});
   CAPTURE(judged.out, judged.err);
   REQUIRE(judged.status == 0);
-  CHECK_THAT(
-      judged.out,
-      Contains("1 comparison, judged by its 95% interval; equivalent means that the interval lies within ±90%") &&
-          Contains("over 2 paired seeds") && Contains("\nonebit-adam "));
+  CHECK_THAT(judged.out,
+             Contains("1 comparison, judged by its 95% interval; equivalent means an interval within ±90%") &&
+                 Contains("over 2 paired seeds") && Contains("\nonebit-adam "));
   CHECK_THAT(compare({"--optimizers", "adam,onebit-adam", "--json"}).out, Contains("\"judgement\": "));
   const Outcome others = compare({"--arm", "a:data.examples=333", "--arm", "b:data.examples=444"});
   CHECK(others.status == 0);

@@ -73,7 +73,7 @@ TEST_CASE("ranking: all optimizers on a cluster, with the answer at the end", "[
   CHECK(all.err.empty());
   const std::size_t answer = all.out.find("\n\nA dense step takes ");
   CHECK(answer > all.out.find("not priced: "));
-  CHECK_THAT(all.out.substr(answer), Contains(" are hidden behind the passes.\nCompression pays here: "));
+  CHECK_THAT(all.out.substr(answer), Contains(" are hidden behind computation.\nCompression pays here: "));
   CHECK_THAT(line_of(all.out, "the same estimate as for adam:"), Contains("lamb") && Contains("momentum-sgd"));
   CHECK_THAT(line_of(all.out, "not priced: cada1"), Contains("depends on the data"));
   CHECK_THAT(all.out, Contains("\nef-momentum-sgd  power-sgd "));

@@ -175,6 +175,20 @@ TEST_CASE("report: an arm that diverged has a row next to those with a best rate
                        Contains(">1e+30 (only one)</td><td data-label=\"final loss\">diverged</td>"));
 }
 
+TEST_CASE("report: a grid in which every rate diverged has no best rate, with --best, too", "[once]") {
+  const Folder folder;
+  const Arguments arms = tiny_run(
+      "sweep", {"-o", "arms", "--seeds", "2", "--steps", "20", "--arm", "adam:optimizer=adam", "--arm",
+                "mad:optimizer=sgd", "--axis", "optimizer.lr=0.01,1e29,1e30", "--skip", "arm=mad,optimizer.lr=0.01"});
+  REQUIRE(run_onebit(folder, arms).status == 0);
+  const Arguments all = {"--overwrite"}, best = {"--overwrite", "--best"};
+  for (const Arguments& more : {all, best}) {
+    REQUIRE(report(folder, more).status == 0);
+    CHECK_THAT(read_file(folder / "report.html"),
+               Contains(">none of 2</td><td data-label=\"final loss\">diverged</td>") && !Contains("(best of 2)"));
+  }
+}
+
 TEST_CASE("report: the cost of a loss is that at the quickest rates, which --best does not show", "[once]") {
   const Folder folder;  // the higher rate of adam is soon lower, but ends higher
   const Arguments arms =

@@ -266,8 +266,8 @@ TEST_CASE("sweep: a folder with logs that are not of a sweep is refused") {
   folder.write("compared/data.h5", "no log");
   CHECK_NOTHROW(begin());
   REQUIRE(run_onebit(folder, tiny_run("run", {"--steps", "1", "-o", "compared/adam-1.h5"})).status == 0);
-  CHECK_THAT(refusal(begin),
-             Contains("not belong to a sweep (" + (folder / "compared/adam-1.h5")) && Contains("another -o DIR"));
+  CHECK_THAT(refusal(begin), Contains("not belong to a sweep (" + (folder / "compared/adam-1.h5")) &&
+                                 Contains("give an -o DIR other than "));
 }
 
 TEST_CASE("sweep: a folder keeps its definition, others only extend it") {
