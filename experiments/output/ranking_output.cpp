@@ -90,7 +90,7 @@ constexpr double kLittle = 0.05;
 
 std::string verdict(const RankedMethod& best, const std::string& reference) {
   const Ranged& speedup = best.speedup;
-  const std::string figures = "the fastest method that exchanges in every step, " + name_of(best) + ", trains " +
+  const std::string figures = "the fastest method that exchanges in every step, " + name_of(best) + ", processes " +
                               figures_text(speedup, reference);
   if (speedup.high < 1) return "Compression does not pay here: " + figures;
   if (speedup.low >= 1 && speedup.value > 1 + kLittle) return "Compression pays here: " + figures;
@@ -185,7 +185,7 @@ std::string answer_of(const Ranking& ranking) {
       best == nullptr ? "None of these methods compresses and exchanges in every step." : verdict(*best, reference);
   if (rare != nullptr && rare->speedup.low >= 1 && rare->speedup.value > 1 + kLittle &&
       (best == nullptr || rare->speedup.value > best->speedup.value)) {
-    text += "\nA method that exchanges less often saves more: " + name_of(*rare) + " trains " +
+    text += "\nA method that exchanges less often saves more: " + name_of(*rare) + " processes " +
             figures_text(rare->speedup, reference);
   }
   return text;

@@ -36,10 +36,10 @@ TEST_CASE("ranking: the answer says that compression pays, or does not, only wit
   const auto onebit = [](double value, double low, double high) {
     return answer({method("onebit-adam", true, {value, low, high}), method("adam", false, {})});
   };
-  CHECK(
-      onebit(1.35, 1.301, 1.392) ==
-      "Compression pays here: the fastest method that exchanges in every step, onebit-adam, trains 1.35 times (1.30 to "
-      "1.39) as many samples per second as dense Adam.");
+  CHECK(onebit(1.35, 1.301, 1.392) ==
+        "Compression pays here: the fastest method that exchanges in every step, onebit-adam, processes 1.35 times "
+        "(1.30 to "
+        "1.39) as many samples per second as dense Adam.");
   CHECK_THAT(onebit(0.8, 0.7, 0.99),
              StartsWith("Compression does not pay here: ") && Contains(" 0.800 times (0.700 to 0.990)"));
   CHECK_THAT(onebit(0.99, 0.98, 0.995), StartsWith("Compression does not pay here: ") && Contains(" 0.990 times"));
@@ -58,7 +58,7 @@ TEST_CASE("ranking: the answer keeps what exchanging rarely saves apart from wha
   rare.codec = "sign-l2";
   CHECK_THAT(answer({rare, onebit, adam}),
              StartsWith("Compression pays here: the fastest method that exchanges in every step, onebit-adam, ") &&
-                 Contains("\nA method that exchanges less often saves more: zeroone-adam with sign-l2 trains 3.00 "
+                 Contains("\nA method that exchanges less often saves more: zeroone-adam with sign-l2 processes 3.00 "
                           "times (2.90 to 3.10) as many samples per second as dense Adam."));
   CHECK_THAT(answer({rare, adam}),
              StartsWith("None of these methods compresses and exchanges in every step.\nA method that exch"));
