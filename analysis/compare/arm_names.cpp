@@ -104,9 +104,9 @@ std::string name_alone(const Options& arm) {
   return "run";
 }
 
-/// Whether an option of an optimizer or a codec has an effect in this configuration, as far as the optimizer and the
-/// codec decide it.
-bool has_effect(const std::string& option, const Options& arm) {
+}  // namespace
+
+bool has_effect(const std::string& option, const std::map<std::string, std::string>& arm) {
   const std::string optimizer = value_in(arm, "optimizer");
   const auto is_in = [&](const std::string& group) { return option == group || option.starts_with(group + "."); };
   if (option == "optimizer" || option == kRate || optim::options_of_optimizer(optimizer).empty()) return true;
@@ -126,8 +126,6 @@ bool has_effect(const std::string& option, const Options& arm) {
       is_in("codec") && option != "codec" ? compress::options_of_codec(value_in(arm, "codec")) : std::nullopt;
   return !read || has_word(*read, last_part(option));
 }
-
-}  // namespace
 
 double number_in(const std::string& text) {
   double number = 0;

@@ -29,6 +29,10 @@ std::string spoken_name(const std::string& name);
 /// Whether an arm's name contains the learning rate of its options, as in "adam, lr 0.01".
 bool names_rate(const std::string& name, const std::map<std::string, std::string>& arm);
 
+/// Whether an option of an optimizer or a codec has an effect in this configuration, as far as the optimizer and the
+/// codec decide it.
+bool has_effect(const std::string& option, const std::map<std::string, std::string>& arm);
+
 /// Orders values of an option: numbers by size and before words; values such as fixed:20 and fixed:100 by what follows
 /// the colon.
 bool value_before(const std::string& a, const std::string& b);

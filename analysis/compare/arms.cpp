@@ -214,11 +214,12 @@ OptionValues arm_options(const Run& run) {
 }
 
 StartAndEnd start_and_end(const Arm& arm) {
-  StartAndEnd losses{0, 0, 0};
+  StartAndEnd losses{0, 0, 0, 0};
   for (const Run& run : arm.runs) {
     if (outcome_of(run) != Outcome::finished || run.evaluations.empty()) continue;
     losses.start += run.evaluations.front().loss;
     losses.end += run.summary.final_loss;
+    losses.above += run.summary.final_loss > run.evaluations.front().loss ? 1 : 0;
     ++losses.runs;
   }
   losses.start /= static_cast<double>(losses.runs);

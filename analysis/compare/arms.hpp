@@ -77,6 +77,7 @@ struct Arm {
 struct StartAndEnd {
   double start, end;
   Index runs;
+  Index above;  ///< runs that ended above their own start
   bool rose() const { return end > start; }
 };
 StartAndEnd start_and_end(const Arm& arm);

@@ -15,8 +15,8 @@ std::string percent(double share) {
   return number(100 * share, 3) + "%";
 }
 
-/// Returns the fall of a run's evaluated loss over the last tenth of the steps, as a share of the last loss; NaN if
-/// there are too few evaluations to tell.
+/// Returns the fall of a run's evaluated loss over the last tenth of the steps, as a share of the loss before it; NaN
+/// if there are too few evaluations to tell.
 double late_fall(const Run& run) {
   constexpr std::size_t fewest = 5;
   const std::vector<sim::EvaluationRow>& rows = run.evaluations;
@@ -27,28 +27,7 @@ double late_fall(const Run& run) {
   const sim::EvaluationRow& before = after == rows.begin() ? *after : *(after - 1);
   const auto length = static_cast<double>(after->step - before.step);
   const double share = length > 0 ? (from - static_cast<double>(before.step)) / length : 1;
-  return (before.loss + share * (after->loss - before.loss)) / rows.back().loss - 1;
-}
-
-/// Returns the falls of an arm's finished runs; empty if one of them is unknown.
-std::vector<double> late_falls(const Arm& arm) {
-  std::vector<double> falls;
-  for (const Run& run : arm.runs) {
-    if (outcome_of(run) == Outcome::finished) falls.push_back(late_fall(run));
-  }
-  if (std::ranges::any_of(falls, [](double fall) { return std::isnan(fall); })) falls.clear();
-  return falls;
-}
-
-/// Returns the warning if the arm with the higher loss was still improving; otherwise empty.
-std::string falling_text(const Arm& behind, const Arm& ahead, double margin) {
-  const std::vector<double> falls = late_falls(behind), others = late_falls(ahead);
-  if (falls.empty() || others.empty()) return "";
-  const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
-  if (!(least > most + 2 * margin)) return "";
-  return "the loss of " + behind.name + " was still falling when its runs ended, by " + percent(least) +
-         " or more over the last tenth of the steps, and that of " + ahead.name +
-         (most > 0 ? " by " + percent(most) + " or less" : " no longer") + ": a longer run may change the order";
+  return 1 - rows.back().loss / (before.loss + share * (after->loss - before.loss));
 }
 
 /// The losses of one run over the last fifth of its steps.
@@ -71,6 +50,29 @@ LateLosses late_losses(const Run& run) {
   }
   if (count >= fewest) late.mean = sum / static_cast<double>(count);
   return late;
+}
+
+/// Returns the falls of an arm's finished runs; empty if one of them is unknown, or if the loss of one rises by more
+/// than the margin between two evaluations in the last fifth of the steps.
+std::vector<double> late_falls(const Arm& arm, double margin) {
+  std::vector<double> falls;
+  for (const Run& run : arm.runs) {
+    if (outcome_of(run) != Outcome::finished) continue;
+    falls.push_back(late_losses(run).rise > margin ? kNone : late_fall(run));
+  }
+  if (std::ranges::any_of(falls, [](double fall) { return std::isnan(fall); })) falls.clear();
+  return falls;
+}
+
+/// Returns the warning if the arm with the higher loss was still improving; otherwise empty.
+std::string falling_text(const Arm& behind, const Arm& ahead, double margin) {
+  const std::vector<double> falls = late_falls(behind, margin), others = late_falls(ahead, margin);
+  if (falls.empty() || others.empty()) return "";
+  const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
+  if (!(least > most + 2 * margin)) return "";
+  return "the loss of " + behind.name + " was still falling when its runs ended, by " + percent(least) +
+         " or more over the last tenth of the steps, and that of " + ahead.name +
+         (most > 0 ? " by " + percent(most) + " or less" : " no longer") + ": a longer run may change the order";
 }
 
 /// Returns the warning if the arms differ or are equivalent in the last evaluations alone; otherwise empty.

@@ -109,16 +109,20 @@ std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std
   return root;
 }
 
+/// Returns "QSGD (ef-sgd)"; only the name if it begins with the optimizer.
+std::string with_optimizer(const std::string& name, const std::string& optimizer) {
+  return name.starts_with(optimizer) ? name : name + " (" + optimizer + ")";
+}
+
 /// Returns the note on optimizers whose parents are not among the arms.
 std::string missing_parents(const std::vector<std::string>& optimizers, const std::vector<std::string>& parents,
                             const Arm& baseline) {
   const bool one = optimizers.size() == 1, one_parent = parents.size() == 1;
   const std::string all = enumerated(parents), baseline_optimizer = optimizer_of(baseline);
-  const bool named = baseline.name.starts_with(baseline_optimizer);
-  const std::string of = named ? "" : " (" + baseline_optimizer + ")";
-  return enumerated(optimizers) + (one ? " is" : " are") + " compared with " + baseline.name + of + ", because " +
-         (one ? "its" : "their") + (one_parent ? " parent " : " parents ") + all + (one_parent ? " is" : " are") +
-         " not among the arms; the " + (one ? "difference includes that" : "differences include those") + " between " +
+  return enumerated(optimizers) + (one ? " is" : " are") + " compared with " +
+         with_optimizer(baseline.name, baseline_optimizer) + ", because " + (one ? "its" : "their") +
+         (one_parent ? " parent " : " parents ") + all + (one_parent ? " is" : " are") + " not among the arms; the " +
+         (one ? "difference includes that" : "differences include those") + " between " +
          (one_parent ? all : "a parent") + " and " + baseline_optimizer;
 }
 
@@ -138,7 +142,7 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
   References references;
   for (const Arm& arm : arms) references.of.push_back(parent_arm(arms, grids, arm));
   references.baseline = best_arm(grid_with(grids, root_of(arms, references.of)));
-  std::vector<std::string> orphans, parents;
+  std::vector<std::string> orphans, names, parents;  // optimizers, their arms in words, their parents
   const bool any_parent = std::ranges::any_of(references.of, [](const auto& of) { return of.has_value(); });
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (references.of[i] || i == references.baseline) continue;
@@ -147,9 +151,12 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
     const bool own = optimizer == optimizer_of(arms[references.baseline]);
     if (own || parent.empty() || std::ranges::find(orphans, optimizer) != orphans.end()) continue;
     orphans.push_back(optimizer);
+    const auto is_of = [&](const RateGrid& grid) { return optimizer_of(arms[grid.arms.front()]) == optimizer; };
+    const std::string& grid = grid_with(grids, i).name;
+    names.push_back(std::ranges::count_if(grids, is_of) == 1 ? with_optimizer(grid, optimizer) : optimizer);
     if (std::ranges::find(parents, parent) == parents.end()) parents.push_back(parent);
   }
-  if (!orphans.empty()) references.notes.push_back(missing_parents(orphans, parents, arms[references.baseline]));
+  if (!orphans.empty()) references.notes.push_back(missing_parents(names, parents, arms[references.baseline]));
   if (!any_parent && orphans.empty() && grids.size() > 1 && !is_dense(arms[references.baseline])) {
     references.notes.push_back("no arm is the parent of another, so all are compared with " +
                                grid_with(grids, references.baseline).name + "; --baseline chooses another arm");

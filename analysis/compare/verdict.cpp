@@ -124,9 +124,7 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
 /// Says which arm did not train: "b did not train: it ended at a loss of 17473, above its starting loss of 2.72 (...)".
 std::string failure(const Arm& baseline, const Arm& arm) {
   const Arm& failed = start_and_end(arm).rose() ? arm : baseline;
-  const StartAndEnd losses = start_and_end(failed);
-  return untrained_text(failed.name, losses) + " (means over " + std::to_string(losses.runs) +
-         (losses.runs == 1 ? " seed)" : " seeds)");
+  return untrained_text(failed.name, start_and_end(failed));
 }
 
 std::string direction_text(const Verdict& verdict, const std::string& word) {
@@ -219,9 +217,12 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const Criterion& criterion = verdict.criterion;
   verdict.judgement = judge(verdict.difference, criterion.margin);
   verdict.equivalent = within_margin(verdict.difference, criterion.margin);
-  if (verdict.judgement != Judgement::not_resolved && verdict.judgement != Judgement::too_few_seeds) return;
-  if (start_and_end(baseline).rose() != start_and_end(arm).rose())
+  const bool rose = start_and_end(arm).rose();
+  verdict.neither_trained = rose && start_and_end(baseline).rose();
+  if (rose != start_and_end(baseline).rose()) {
     verdict.judgement = Judgement::not_comparable_untrained;
+    verdict.equivalent = false;
+  }
   if (verdict.judgement != Judgement::not_resolved) return;
   const Difference& difference = verdict.difference;
   const auto needed = [&](double share, double power = verdict_power) {
@@ -251,8 +252,12 @@ std::string level_text(double level) {
 }
 
 std::string untrained_text(const std::string& arm, const StartAndEnd& losses) {
+  const std::string above =
+      losses.above < losses.runs ? ", of which " + std::to_string(losses.above) + " ended above" : "";
+  const std::string means =
+      losses.runs < 2 ? "" : " (means over " + std::to_string(losses.runs) + " seeds" + above + ")";
   return spoken_name(arm) + " did not train: it ended at a loss of " + figure(losses.end, 3) +
-         ", above its starting loss of " + figure(losses.start, 3);
+         ", above its starting loss of " + figure(losses.start, 3) + means;
 }
 
 std::string need_text(const Verdict& verdict) {
@@ -342,6 +347,7 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
     conclude(baseline, arm, verdict);
   }
   verdict.sentence = main_clause(baseline, arm, verdict) + rates_clause(baseline, arm, verdict);
+  if (verdict.neither_trained) verdict.sentence += "; neither arm trained: both ended above their starting losses";
   verdict.warnings = warnings_of(baseline, arm);
   if (!diverged && !start_and_end(baseline).rose() && !start_and_end(arm).rose())
     add_late_warnings(baseline, arm, verdict);

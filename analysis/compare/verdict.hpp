@@ -39,9 +39,8 @@ enum class Judgement {
   worse,                    ///< the interval lies above 0
   too_few_seeds,            ///< fewer than two pairs
   not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
-  /// One arm ended above its starting loss and the other did not, and there are fewer than two pairs, or the interval
-  /// contains 0 and extends beyond the margin. Losses that blew up vary by orders of magnitude over the seeds, so that
-  /// no number of seeds would say more.
+  /// One arm ended above its starting loss and the other did not. Losses that blew up vary by orders of magnitude over
+  /// the seeds, so that their ratio says nothing.
   not_comparable_untrained,
   undefined,  ///< the baseline has a final loss of 0, so there is no relative difference
 };
@@ -72,7 +71,8 @@ struct Verdict {
   /// level_of_each, but are not among the comparisons. NaN if runs have no accuracy or no AUC.
   Interval accuracy = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
   Interval auc = accuracy;
-  bool equivalent = false;  ///< whether within_margin holds and the arms can be judged
+  bool neither_trained = false;  ///< whether both arms ended above their starting losses
+  bool equivalent = false;       ///< whether within_margin holds and the arms can be judged
   /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
   /// seeds to detect the margin. Otherwise 0.
   double visible = 0;
@@ -100,7 +100,8 @@ std::string text_of(const Criterion& criterion);
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
-/// Returns "b did not train: it ended at a loss of 4.2e+09, above its starting loss of 2.8".
+/// Returns "b did not train: it ended at a loss of 4.2e+09, above its starting loss of 2.8 (means over 4 seeds, of
+/// which 2 ended above)".
 std::string untrained_text(const std::string& arm, const StartAndEnd& losses);
 
 /// Returns "detecting 1% takes about 11 seeds, showing equivalence about 14 seeds if the losses

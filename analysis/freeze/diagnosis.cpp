@@ -204,7 +204,7 @@ void check_steps(const Facts& facts, Found& found) {
 }
 
 void check_freeze(const Facts& facts, Found& found) {
-  if (facts.freeze_step == 0 || explosion_of(facts)) return;  // the drift is then a consequence of the exploding steps
+  if (facts.freeze_step == 0) return;
   const double memory = 1 / (1 - number_of(facts.log.header(), "optimizer.beta2", 0.999));
   const auto updates = static_cast<double>(facts.freeze_step);
   double drift = 0;
@@ -215,7 +215,7 @@ void check_freeze(const Facts& facts, Found& found) {
     drift_step = probe.step;
   }
   const bool few = updates < kEarly * memory;
-  const bool drifted = drift > kDrifted;
+  const bool drifted = drift > kDrifted && !explosion_of(facts);  // a drift would be a consequence of exploding steps
   if (!few && !drifted) return;
   std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
   const double needed = kEarly * memory;

@@ -52,7 +52,8 @@ bool may_be_within_margin(const Verdict& verdict) {
 /// interval; then where this holds, if that is restricted.
 std::string extent_text(const Verdict& verdict) {
   const analysis::Difference& difference = verdict.difference;
-  const std::string only = verdict.hinges_on_last ? ", which only the last evaluation shows" : "";
+  const std::string only =
+      verdict.hinges_on_last ? ", at the last evaluation but not over the last fifth of the run" : "";
   if (analysis::in_times(difference)) return ", " + analysis::range_text(difference) + only;
   const auto [least, most] = std::minmax({std::abs(difference.low), std::abs(difference.high)});
   return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%" + only;
@@ -88,8 +89,10 @@ std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
     case Judgement::better:
       return edge_text(comparison, verdict.baseline);
     case Judgement::equivalent: {
-      const std::string text = edge_text(comparison, verdict.arm);
-      return text.empty() ? edge_text(comparison, verdict.baseline) : text;
+      const std::string here = edge_text(comparison, verdict.arm), there = edge_text(comparison, verdict.baseline);
+      if (!here.empty() && !there.empty())
+        return ", at the rates that were tried (either arm may have a better one between or beyond them)";
+      return here.empty() ? there : here;
     }
     default:
       return "";
@@ -125,7 +128,8 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
   switch (verdict.judgement) {
     case Judgement::equivalent:
       return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin) +
-             (verdict.hinges_on_last ? ", which only the last evaluation shows" : "") + edge_text(comparison, verdict);
+             (verdict.hinges_on_last ? ", at the last evaluation but not over the last fifth of the run" : "") +
+             edge_text(comparison, verdict);
     case Judgement::better:
       return arm + " ends at a lower loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict);
     case Judgement::worse:
@@ -146,7 +150,7 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
 
 /// Whether both arms of a verdict trained, so that it makes sense to say what one of them saves.
 bool is_comparable(const Verdict& verdict) {
-  return verdict.judgement != Judgement::not_comparable_diverged &&
+  return !verdict.neither_trained && verdict.judgement != Judgement::not_comparable_diverged &&
          verdict.judgement != Judgement::not_comparable_untrained;
 }
 
@@ -194,7 +198,7 @@ std::string evidence_text(const Report& report, const Verdict& verdict) {
 /// Returns the evidence for an answer, in a part of the page that the reader can open.
 std::string evidence_html(const Report& report, const Verdict& verdict) {
   std::vector<std::string> lines = {evidence_text(report, verdict)};
-  const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);
+  const std::string accuracy = lines.front().empty() || !is_comparable(verdict) ? "" : analysis::accuracy_text(verdict);
   if (!accuracy.empty()) lines.push_back("Its " + accuracy + ".");
   if (is_comparable(verdict)) {
     for (std::string& note : cost_notes(report, verdict)) lines.push_back(std::move(note));
@@ -208,6 +212,7 @@ std::string evidence_html(const Report& report, const Verdict& verdict) {
 
 std::string mood_of(const Comparison& comparison, const Verdict& verdict) {
   const Judgement judgement = verdict.judgement;
+  if (verdict.neither_trained) return " bad";
   if (verdict.hinges_on_last || !edge_text(comparison, verdict).empty()) return "";
   if (may_be_within_margin(verdict) && (judgement == Judgement::better || judgement == Judgement::worse)) return "";
   if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
@@ -276,7 +281,9 @@ std::string answers_html(const Report& report) {
     }
   }
   for (const Verdict& verdict : comparison.verdicts) {
-    html += html::paragraph(judgement_text(report, verdict) + ".", "answer" + mood_of(comparison, verdict)) +
+    const std::string neither =
+        verdict.neither_trained ? "Neither arm trained: both ended above their starting losses. " : "";
+    html += html::paragraph(neither + judgement_text(report, verdict) + ".", "answer" + mood_of(comparison, verdict)) +
             html::paragraph(is_comparable(verdict) ? costs_text(report, verdict) : "", "costs") +
             evidence_html(report, verdict);
   }

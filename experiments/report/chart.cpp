@@ -131,7 +131,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
-<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> Bands: 95% interval of the mean over seeds (Student's t). Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs diverged ends in a cross, at the last evaluation. Values between two evaluations are read off the line.</p>
+<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> Bands: 95% interval of the mean over seeds (Student's t). Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs diverged ends in a cross, at the last evaluation with a finite loss for every seed. Values between two evaluations are interpolated.</p>
 </section>
 )";
 

@@ -247,6 +247,7 @@ std::vector<std::string> cautions_of(const Report& report) {
       if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
     }
   }
+  if (comparison.verdicts.empty()) lines.push_back(gaps_text);
   for (const SharedFinding& finding : report.findings) {
     std::vector<std::string> names = report.shown;
     if (finding.cause == analysis::Cause::ended_above_start)  // arms that rose in the mean are named above
@@ -290,7 +291,7 @@ std::string legend_of(const Report& report) {
          (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") + "." +
          (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
                                       : "") +
-         boundary;
+         (comparison.clusters.empty() ? "" : " est.: estimated time of the whole run.") + boundary;
 }
 
 /// Whether a workload has the size of the runs' model, so that --workload takes it.

@@ -44,7 +44,8 @@ std::string verdicts_html(const analysis::Comparison& comparison) {
   for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
     std::vector<std::string> lines, warnings;
     for (const analysis::Verdict& verdict : section.verdicts) {
-      const std::string accuracy = analysis::accuracy_text(verdict);
+      const bool comparable = verdict.judgement != analysis::Judgement::not_comparable_untrained;
+      const std::string accuracy = comparable ? analysis::accuracy_text(verdict) : "";
       lines.push_back(verdict.sentence + (accuracy.empty() ? "" : "; its " + accuracy));
       for (const std::string& line : warnings_on(verdict, comparison)) {
         if (std::ranges::find(warnings, line) == warnings.end()) warnings.push_back(line);
@@ -240,10 +241,11 @@ std::string still_html(const std::vector<Figure>& figures) {
 std::string html_of(const Report& report, const std::vector<Figure>& figures, const std::string& title) {
   const std::string name = title.empty() ? title_of(report) : title;
   const auto of_arms = [](Index count) { return "for " + html::counted(count, "arm"); };
-  std::string body = html::division("front", front_html(report, name)) +
-                     chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
-                     html::paragraph("Parts that were closed on the screen are not printed.", "printed facts") +
-                     html::division("map", loss_map_html(report));
+  std::string body =
+      html::division("front", front_html(report, name)) +
+      chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
+      html::paragraph("Of the parts below, those that were closed on the screen are not printed.", "printed facts") +
+      html::division("map", loss_map_html(report));
   const std::string problems = problems_html(report);
   body += html::details(analysis::sections_of(report.comparison).empty() ? "All arms" : "All arms and verdicts",
                         html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +

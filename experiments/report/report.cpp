@@ -76,7 +76,9 @@ void keep(const std::vector<std::string>& names, std::vector<Arm>& arms) {
   std::vector<std::string> own;
   for (const Arm& arm : arms) own.push_back(arm.name);
   std::vector<std::string_view> known(own.begin(), own.end());
-  for (const analysis::RateGrid& grid : grids) known.push_back(grid.name);
+  for (const analysis::RateGrid& grid : grids) {
+    if (std::ranges::find(known, grid.name) == known.end()) known.push_back(grid.name);
+  }
   std::vector<Arm> kept;
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end())

@@ -133,8 +133,9 @@ std::string time_until_text(const Pair& pair, double target) {
   const double time = pair.here.seconds.empty() ? kNone : ratio_until(pair, kSeconds, target);
   if (!is_visible(time)) return "";
   const std::vector<Speed> speeds = speeds_of(pair);
-  Speed speed{.ratio = time};
-  if (!speeds.empty() && speeds.front().cluster == 0) {  // with the range of the whole run, relative to its estimate
+  Speed speed{.cluster = 0, .ratio = time, .low = time, .high = time};
+  // with the range of the whole run, relative to its estimate, unless the exchanges take the same time in both arms
+  if (!speeds.empty() && speeds.front().cluster == 0 && is_visible(speeds.front().ratio)) {
     speed.low = time * speeds.front().low / speeds.front().ratio;
     speed.high = time * speeds.front().high / speeds.front().ratio;
   }
@@ -170,7 +171,7 @@ bool is_like_the_run(const Pair& pair, double target) {
 /// Returns " (reached by every finished run of both arms)", said of a target that was not given.
 std::string reached_by_text(const Pair& best) {
   const bool rates = best.here.rates.tried.size() > 1 || best.there.rates.tried.size() > 1;
-  return std::string(" (reached by every finished run ") + (rates ? "at the best learning rates)" : "of both arms)");
+  return std::string(" (reached by every finished run of both arms") + (rates ? " at their best learning rates)" : ")");
 }
 
 /// Returns the sentence on a target that was given if a run misses it or starts there; otherwise empty.

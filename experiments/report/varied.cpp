@@ -7,10 +7,17 @@
 #include "analysis/compare/arm_names.hpp"
 
 namespace onebit::experiments {
+
+std::string value_of(const analysis::Arm& arm, const std::string& option) {
+  const auto found = arm.options.find(option);
+  if (found == arm.options.end()) return "";
+  return analysis::has_effect(option, arm.options) ? found->second : "none";
+}
+
 std::vector<VariedOption> varied(std::span<const analysis::Arm> arms) {
   std::map<std::string, std::set<std::string>> values;
   for (const analysis::Arm& arm : arms) {
-    for (const auto& [option, value] : arm.options) values[option].insert(value);
+    for (const auto& [option, value] : arm.options) values[option].insert(value_of(arm, option));
     values.erase(analysis::kLabel);  // it varies with what it stands for
   }
   std::vector<VariedOption> result;
@@ -20,11 +27,6 @@ std::vector<VariedOption> varied(std::span<const analysis::Arm> arms) {
     std::ranges::sort(result.back().values, analysis::value_before);
   }
   return result;
-}
-
-std::string value_of(const analysis::Arm& arm, const std::string& option) {
-  const auto found = arm.options.find(option);
-  return found == arm.options.end() ? "" : found->second;
 }
 
 }  // namespace onebit::experiments

@@ -99,7 +99,7 @@ TEST_CASE("references: an arm that compresses nothing stands in for missing pare
   CHECK(references.of == Places{3, 3, 3, std::nullopt});
   REQUIRE(references.notes.size() == 1);
   CHECK(references.notes[0] ==
-        "onebit-adam and ef-sgd are compared with momentum-sgd-0.2, because their parents adam and sgd are not "
+        "onebit-adam-0.1 and ef-sgd-0.1 are compared with momentum-sgd-0.2, because their parents adam and sgd are not "
         "among the arms; the differences include those between a parent and momentum-sgd");
 }
 

@@ -124,7 +124,7 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
     CHECK_THAT(shown->out, Contains("at the best learning rates: 2 comparisons, each judged by its 97.5% interval") &&
                                Contains("at other learning rates: 1 comparison") &&
                                Contains("learning rate 0.01 (the only one tried) against 0.01 (of 2 tried)") &&
-                               Contains("note: onebit-lamb is compared with adam-high, because its parent lamb "
+                               Contains("note: lamb (onebit-lamb) is compared with adam-high, because its parent lamb "
                                         "is not among the arms"));
     CHECK_FALSE(line_of(shown->out, "with each arm at its best learning rate, ").empty());
   }
