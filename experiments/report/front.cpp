@@ -291,7 +291,7 @@ std::string legend_of(const Report& report) {
          (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") + "." +
          (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
                                       : "") +
-         (comparison.clusters.empty() ? "" : " est.: estimated time of the whole run.") + boundary;
+         (comparison.clusters.empty() ? "" : " est.: the estimated time of a whole run.") + boundary;
 }
 
 /// Whether a workload has the size of the runs' model, so that --workload takes it.
