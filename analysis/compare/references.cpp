@@ -48,6 +48,20 @@ std::optional<std::size_t> parent_arm(std::span<const Arm> arms, std::span<const
   return best;
 }
 
+/// Returns the arm at the best rate of the grid of an optimizer that is nearest to an arm; `fallback` unless one is
+/// nearer.
+std::size_t nearest_arm(std::span<const Arm> arms, std::span<const RateGrid> grids, const Arm& arm,
+                        const std::string& optimizer, std::size_t fallback) {
+  std::size_t best = fallback;
+  for (const RateGrid& grid : grids) {
+    const Arm& candidate = arms[grid.arms.front()];
+    if (optimizer_of(candidate) == optimizer &&
+        distance(arm.options, candidate.options) < distance(arm.options, arms[best].options))
+      best = best_arm(grid);
+  }
+  return best;
+}
+
 /// Returns the arm of this name, or the one at the best rate of the grid of this name.
 std::size_t arm_called(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& name) {
   const auto found = std::ranges::find(arms, name, &Arm::name);
@@ -116,13 +130,12 @@ std::string with_optimizer(const std::string& name, const std::string& optimizer
 
 /// Returns the note on optimizers whose parents are not among the arms.
 std::string missing_parents(const std::vector<std::string>& optimizers, const std::vector<std::string>& parents,
-                            const Arm& baseline) {
+                            const std::string& baseline, const std::string& baseline_optimizer) {
   const bool one = optimizers.size() == 1, one_parent = parents.size() == 1;
-  const std::string all = enumerated(parents), baseline_optimizer = optimizer_of(baseline);
-  return enumerated(optimizers) + (one ? " is" : " are") + " compared with " +
-         with_optimizer(baseline.name, baseline_optimizer) + ", because " + (one ? "its" : "their") +
-         (one_parent ? " parent " : " parents ") + all + (one_parent ? " is" : " are") + " not among the arms; the " +
-         (one ? "difference includes that" : "differences include those") + " between " +
+  const std::string all = enumerated(parents);
+  return enumerated(optimizers) + (one ? " is" : " are") + " compared with " + baseline + ", because " +
+         (one ? "its" : "their") + (one_parent ? " parent " : " parents ") + all + (one_parent ? " is" : " are") +
+         " not among the arms; the " + (one ? "difference includes that" : "differences include those") + " between " +
          (one_parent ? all : "a parent") + " and " + baseline_optimizer;
 }
 
@@ -143,12 +156,16 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
   for (const Arm& arm : arms) references.of.push_back(parent_arm(arms, grids, arm));
   references.baseline = best_arm(grid_with(grids, root_of(arms, references.of)));
   std::vector<std::string> orphans, names, parents;  // optimizers, their arms in words, their parents
+  bool one_reference = true;                         // whether all arms without a parent are compared with one arm
   const bool any_parent = std::ranges::any_of(references.of, [](const auto& of) { return of.has_value(); });
+  const std::string root = optimizer_of(arms[references.baseline]);
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (references.of[i] || i == references.baseline) continue;
     references.of[i] = references.baseline;
+    if (optimizer_of(arms[i]) != root) references.of[i] = nearest_arm(arms, grids, arms[i], root, references.baseline);
+    one_reference = one_reference && references.of[i] == references.baseline;
     const std::string optimizer = optimizer_of(arms[i]), parent(optim::parent_of(optimizer));
-    const bool own = optimizer == optimizer_of(arms[references.baseline]);
+    const bool own = optimizer == root;
     if (own || parent.empty() || std::ranges::find(orphans, optimizer) != orphans.end()) continue;
     orphans.push_back(optimizer);
     const auto is_of = [&](const RateGrid& grid) { return optimizer_of(arms[grid.arms.front()]) == optimizer; };
@@ -156,10 +173,15 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
     names.push_back(std::ranges::count_if(grids, is_of) == 1 ? with_optimizer(grid, optimizer) : optimizer);
     if (std::ranges::find(parents, parent) == parents.end()) parents.push_back(parent);
   }
-  if (!orphans.empty()) references.notes.push_back(missing_parents(names, parents, arms[references.baseline]));
+  if (!orphans.empty()) {
+    const std::string stand_in = one_reference ? with_optimizer(arms[references.baseline].name, root) : root;
+    references.notes.push_back(missing_parents(names, parents, stand_in, root));
+  }
   if (!any_parent && orphans.empty() && grids.size() > 1 && !is_dense(arms[references.baseline])) {
-    references.notes.push_back("no arm is the parent of another, so all are compared with " +
-                               grid_with(grids, references.baseline).name + "; --baseline chooses another arm");
+    references.notes.push_back(
+        "no arm is the parent of another, so all are compared with " +
+        (one_reference ? grid_with(grids, references.baseline).name : "the nearest arm of " + root) +
+        "; --baseline chooses another arm");
   }
   return references;
 }

@@ -286,7 +286,9 @@ std::string seeds_needed_text(Index seeds) {
 }
 
 bool in_times(const Difference& difference) {
-  return difference.is_ratio && (difference.mean > kTenfold || difference.high > kTenfold);
+  constexpr double kThousandth = -0.999;
+  return difference.is_ratio &&
+         (difference.mean > kTenfold || difference.high > kTenfold || difference.low < kThousandth);
 }
 
 std::string shift_text(const Difference& difference) {

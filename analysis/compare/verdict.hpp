@@ -115,7 +115,8 @@ std::string accuracy_text(const Verdict& verdict);
 /// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers beyond any use.
 std::string seeds_needed_text(Index seeds);
 
-/// Whether range_text states an interval as ratios, because it or its mean reaches beyond a factor of ten.
+/// Whether range_text states an interval as ratios, because it or its mean reaches above ten times or below a
+/// thousandth.
 bool in_times(const Difference& difference);
 
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".

@@ -80,6 +80,14 @@ std::string edge_text(const Comparison& comparison, const std::string& arm) {
   return grid.is_coarse() ? at + "those of " + grid.name + " are far apart)" : "";
 }
 
+/// Returns a clause if only one learning rate of the arm that ended higher was tried; otherwise empty.
+std::string only_rate_text(const Comparison& comparison, const std::string& arm) {
+  const bool one = figures_of(comparison, arm).rates.tried.size() == 1;
+  return one ? ", at the one learning rate of " + analysis::spoken_name(name_at_best(comparison, arm)) +
+                   " that was tried"
+             : "";
+}
+
 /// Returns the clause for the arm that ended higher, because the verdict may be unfair to it; for equivalent arms, that
 /// for the first that has one.
 std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
@@ -125,15 +133,25 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
   const Comparison& comparison = report.comparison;
   const std::string arm = analysis::spoken_name(name_at_best(comparison, verdict.arm));
   const std::string baseline = analysis::spoken_name(name_at_best(comparison, verdict.baseline));
+  const std::string within = " within ±" + percent_text(verdict.criterion.margin);
+  if (verdict.neither_trained)
+    return "Neither " + arm + " nor " + baseline + " trained: both ended above their starting losses";
+  if (verdict.equivalent && verdict.judgement != Judgement::equivalent) {
+    const std::string which = verdict.judgement == Judgement::better ? "lower" : "higher";
+    return arm + " reaches the loss of " + baseline + within + ", but ends " + which + extent_text(verdict) +
+           edge_text(comparison, verdict);
+  }
   switch (verdict.judgement) {
     case Judgement::equivalent:
-      return arm + " reaches the loss of " + baseline + " within ±" + percent_text(verdict.criterion.margin) +
+      return arm + " reaches the loss of " + baseline + within +
              (verdict.hinges_on_last ? ", at the last evaluation but not over the last fifth of the run" : "") +
              edge_text(comparison, verdict);
     case Judgement::better:
-      return arm + " ends at a lower loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict);
+      return arm + " ends at a lower loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict) +
+             only_rate_text(comparison, verdict.baseline);
     case Judgement::worse:
-      return arm + " ends at a higher loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict);
+      return arm + " ends at a higher loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict) +
+             only_rate_text(comparison, verdict.arm);
     case Judgement::not_resolved:
       return "These seeds cannot tell the final loss of " + arm + " from that of " + baseline + possible_text(verdict);
     case Judgement::too_few_seeds:
@@ -141,7 +159,7 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
     case Judgement::not_comparable_diverged:
       return diverged_text(comparison, verdict, arm, baseline);
     case Judgement::not_comparable_untrained:
-      return untrained_text(report, verdict);
+      return untrained_text(report, verdict) + ", so " + arm + " and " + baseline + " are not compared";
     case Judgement::undefined:
       break;
   }
@@ -252,9 +270,16 @@ const ArmFigures& figures_of(const Comparison& comparison, const std::string& na
   return *std::ranges::find(comparison.arms, name, &ArmFigures::name);
 }
 
+bool is_at_best(const Comparison& comparison, const std::string& arm) {
+  const std::size_t index = grid_of(comparison, arm);
+  if (index == comparison.grids.size()) return true;
+  const analysis::RateGrid& grid = comparison.grids[index];
+  return !grid.best || comparison.arms[grid.arms[*grid.best]].name == arm;
+}
+
 std::string name_at_best(const Comparison& comparison, const std::string& arm) {
   const std::size_t index = grid_of(comparison, arm);
-  return index == comparison.grids.size() ? arm : comparison.grids[index].name;
+  return index == comparison.grids.size() || !is_at_best(comparison, arm) ? arm : comparison.grids[index].name;
 }
 
 std::string diverged_seeds(const ArmFigures& arm) {
@@ -266,6 +291,7 @@ analysis::RateGrid whole_grid(const Comparison& comparison, const std::string& a
   const analysis::Rates& rates = figures_of(comparison, arm).rates;
   const auto best = std::ranges::find(rates.tried, rates.rate);
   grid.rates = rates.tried;
+  if (!is_at_best(comparison, arm)) grid.best.reset();
   if (grid.best)
     grid.best = best == rates.tried.end() ? std::nullopt : std::optional<std::size_t>(best - rates.tried.begin());
   return grid;
@@ -281,9 +307,7 @@ std::string answers_html(const Report& report) {
     }
   }
   for (const Verdict& verdict : comparison.verdicts) {
-    const std::string neither =
-        verdict.neither_trained ? "Neither arm trained: both ended above their starting losses. " : "";
-    html += html::paragraph(neither + judgement_text(report, verdict) + ".", "answer" + mood_of(comparison, verdict)) +
+    html += html::paragraph(judgement_text(report, verdict) + ".", "answer" + mood_of(comparison, verdict)) +
             html::paragraph(is_comparable(verdict) ? costs_text(report, verdict) : "", "costs") +
             evidence_html(report, verdict);
   }

@@ -8,7 +8,12 @@ namespace onebit::experiments {
 /// Returns the figures of the arm with this name, which is one of the comparison's.
 const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, const std::string& name);
 
-/// Returns the name of the grid of an arm that is at its best rate; unlike the name of the arm, it omits the rate.
+/// Whether an arm is at the best rate of its grid, or the grid has none. Verdicts name other arms only as a baseline
+/// that was asked for.
+bool is_at_best(const analysis::Comparison& comparison, const std::string& arm);
+
+/// Returns the name of an arm's grid, which omits the rate, if the arm is at its best rate; otherwise the arm's own
+/// name.
 std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Returns how many of an arm's seeds diverged: "2 of 3 seeds".

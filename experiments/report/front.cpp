@@ -125,7 +125,9 @@ std::string question_of(const Report& report) {
     arms.push_back(analysis::spoken_name(name_at_best(comparison, verdict.arm)));
     baselines.insert(analysis::spoken_name(name_at_best(comparison, verdict.baseline)));
   }
-  const std::string rates = several_rates(comparison) ? ", each at its best learning rate" : "";
+  const bool best = std::ranges::all_of(
+      comparison.verdicts, [&](const Verdict& verdict) { return is_at_best(comparison, verdict.baseline); });
+  const std::string rates = several_rates(comparison) && best ? ", each at its best learning rate" : "";
   const bool one = arms.size() == 1;
   return (one ? "Does " : "Do ") + enumerated(arms) + " reach the same final loss as " +
          enumerated(std::vector(baselines.begin(), baselines.end())) + rates + ", and what " +
@@ -185,12 +187,17 @@ Table best_table(const Comparison& comparison) {
   const bool whole = all_finished(comparison), alone = comparison.arms.size() == 1;
   if (!whole) header.emplace_back("finished");
   Table table(header);
-  for (const std::string& name : best_arms(comparison)) {
+  std::vector<std::string> names = best_arms(comparison);
+  for (const Verdict& verdict : comparison.verdicts) {  // a baseline that was asked for may have another rate
+    if (std::ranges::find(names, verdict.baseline) == names.end() && !is_at_best(comparison, verdict.baseline))
+      names.push_back(verdict.baseline);
+  }
+  for (const std::string& name : names) {
     const ArmFigures& arm = figures_of(comparison, name);
-    std::vector<std::string> row = {name_at_best(comparison, name), rate_text(arm.rates, alone),
-                                    arm.finished == 0 && arm.diverged > 0 ? "diverged" : interval_text(arm.final_loss),
-                                    clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy),
-                                    bytes_text(arm.bytes.mean)};
+    std::vector<std::string> row = {
+        name_at_best(comparison, name), rate_text(arm.rates, alone || !is_at_best(comparison, name)),
+        arm.finished == 0 && arm.diverged > 0 ? "diverged" : interval_text(arm.final_loss),
+        clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy), bytes_text(arm.bytes.mean)};
     if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
     if (!whole) row.push_back(std::to_string(arm.finished) + " of " + html::counted(arm.runs, "run"));

@@ -124,7 +124,9 @@ std::string costs_text(const Report& report, const Verdict& verdict) {
   const std::vector<Speed> named = named_speeds(pair);
   const bool alike = named.empty() && !speeds_of(pair).empty();
   const bool two_verbs = named.size() == 2 && !turns(named) && verb_of(named[0]) != verb_of(named[1]);
-  const std::string costs = both(bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean) + fp16_text(pair),
+  const bool same = pair.arm.runs.front().summary.workers == pair.baseline.runs.front().summary.workers;
+  const std::string bytes = bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean);
+  const std::string costs = both(bytes + (same || bytes.empty() ? "" : " per worker") + fp16_text(pair),
                                  alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named),
                                  two_verbs ? ", " : " and ");
   const std::string whole = costs.empty() ? "" : in_same_steps(pair) + " " + costs + ".";

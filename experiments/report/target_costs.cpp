@@ -54,6 +54,7 @@ bool all_reached(const ArmFigures& arm, double target) {
 /// sooner.
 const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double target) {
   const Comparison& comparison = report.comparison;
+  if (!is_at_best(comparison, arm.name)) return arm;  // a baseline that was asked for
   const std::size_t axis = arm.seconds.empty() ? kBytes : kSeconds;
   const double own = reached_in_the_mean(arm, axis, target);
   const ArmFigures* best = &arm;
@@ -169,8 +170,9 @@ bool is_like_the_run(const Pair& pair, double target) {
 }
 
 /// Returns " (reached by every finished run of both arms)", said of a target that was not given.
-std::string reached_by_text(const Pair& best) {
-  const bool rates = best.here.rates.tried.size() > 1 || best.there.rates.tried.size() > 1;
+std::string reached_by_text(const Comparison& comparison, const Pair& best) {
+  const bool rates = (best.here.rates.tried.size() > 1 || best.there.rates.tried.size() > 1) &&
+                     is_at_best(comparison, best.there.name);
   return std::string(" (reached by every finished run of both arms") + (rates ? " at their best learning rates)" : ")");
 }
 
@@ -196,12 +198,16 @@ std::string target_costs_text(const Report& report, const analysis::Verdict& ver
   if (!std::isfinite(target) || (!given && !few_evaluations_text(report.comparison).empty())) return "";
   const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
   if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return text;
+  if (!few_evaluations_text(report.comparison).empty())
+    return "A loss of " + number(target, 4) +
+           " is reached between evaluations that are too far apart to compare its cost "
+           "(--eval.every evaluates more often).";
   const std::string rates = quickest_text(report, best, pair);
   if (!given && rates.empty() && is_like_the_run(pair, target)) return "";
   const std::string costs = costs_until(pair, target);
   if (costs.empty()) return given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "";
-  return "To reach a loss of " + number(target, 4) + (given ? "" : reached_by_text(best)) + rates + " it " + costs +
-         ".";
+  return "To reach a loss of " + number(target, 4) + (given ? "" : reached_by_text(report.comparison, best)) + rates +
+         " it " + costs + ".";
 }
 
 }  // namespace onebit::experiments

@@ -91,6 +91,16 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
                                  "--baseline chooses another arm"});
 }
 
+TEST_CASE("references: an arm without its parent is compared with the nearest arm of the baseline's optimizer") {
+  const std::vector<Arm> arms = {arm("adam", "0.1", 1, {{"steps", "50"}}), arm("adam", "0.1", 1, {{"steps", "200"}}),
+                                 arm("signsgd", "0.1", 1, {{"steps", "50"}}),
+                                 arm("signsgd", "0.1", 1, {{"steps", "200"}})};
+  const References references = of(arms);
+  CHECK(references.of == Places{std::nullopt, 0, 0, 1});
+  REQUIRE(references.notes.size() == 1);
+  CHECK_THAT(references.notes[0], Catch::Matchers::StartsWith("signsgd is compared with adam, because"));
+}
+
 TEST_CASE("references: an arm that compresses nothing stands in for missing parents, whatever the order") {
   const std::vector<Arm> arms = {arm("onebit-adam", "0.1", 1), arm("ef-sgd", "0.1", 1), arm("momentum-sgd", "0.1", 2),
                                  arm("momentum-sgd", "0.2", 1)};

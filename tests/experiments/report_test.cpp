@@ -189,6 +189,19 @@ TEST_CASE("report: a grid in which every rate diverged has no best rate, with --
   }
 }
 
+TEST_CASE("report: a baseline that is not at its best rate keeps its rate in every sentence", "[once]") {
+  const Folder folder;
+  const Arguments arms =
+      tiny_run("sweep", {"-o", "arms", "--seeds", "2", "--steps", "60", "--arm", "adam:optimizer=adam", "--arm",
+                         "sgd:optimizer=sgd", "--axis", "optimizer.lr=0.001,0.1"});
+  REQUIRE(run_onebit(folder, arms).status == 0);
+  REQUIRE(report(folder, {"--baseline", "adam, lr 0.001"}).status == 0);
+  CHECK_THAT(read_file(folder / "report.html"),
+             Contains("reach the same final loss as adam (lr 0.001), and what") &&
+                 Contains(">adam, lr 0.001</td><td data-label=\"learning rate\">0.001</td>") &&
+                 !Contains("(the best of adam is the smallest)"));
+}
+
 TEST_CASE("report: the cost of a loss is that at the quickest rates, which --best does not show", "[once]") {
   const Folder folder;  // the higher rate of adam is soon lower, but ends higher
   const Arguments arms =
