@@ -78,7 +78,8 @@ struct StartAndEnd {
   double start, end;
   Index runs;
   Index above;  ///< runs that ended above their own start
-  bool rose() const { return end > start; }
+  /// Whether the end is above the start by more than 1%.
+  bool rose() const { return end > start + 0.01 * (start < 0 ? -start : start); }
 };
 StartAndEnd start_and_end(const Arm& arm);
 

@@ -58,7 +58,8 @@ std::vector<double> late_falls(const Arm& arm, double margin) {
   std::vector<double> falls;
   for (const Run& run : arm.runs) {
     if (outcome_of(run) != Outcome::finished) continue;
-    falls.push_back(late_losses(run).rise > margin ? kNone : late_fall(run));
+    const double fall = late_fall(run);
+    falls.push_back(!std::isnan(fall) && late_losses(run).rise > margin ? kNone : fall);
   }
   if (std::ranges::any_of(falls, [](double fall) { return std::isnan(fall); })) falls.clear();
   return falls;

@@ -48,14 +48,21 @@ std::optional<std::size_t> parent_arm(std::span<const Arm> arms, std::span<const
   return best;
 }
 
+/// Whether an arm is no use as a reference: one of its runs diverged, or it ended above its starting loss.
+bool has_failed(const Arm& arm) {
+  const auto diverged = [](const Run& run) { return outcome_of(run) == Outcome::diverged; };
+  return std::ranges::any_of(arm.runs, diverged) || start_and_end(arm).rose();
+}
+
 /// Returns the arm at the best rate of the grid of an optimizer that is nearest to an arm; `fallback` unless one is
 /// nearer.
 std::size_t nearest_arm(std::span<const Arm> arms, std::span<const RateGrid> grids, const Arm& arm,
                         const std::string& optimizer, std::size_t fallback) {
   std::size_t best = fallback;
   for (const RateGrid& grid : grids) {
-    const Arm& candidate = arms[grid.arms.front()];
-    if (optimizer_of(candidate) == optimizer &&
+    const Arm& candidate = arms[best_arm(grid)];
+    const bool failed = has_failed(candidate) && !has_failed(arms[fallback]);
+    if (optimizer_of(candidate) == optimizer && !failed &&
         distance(arm.options, candidate.options) < distance(arm.options, arms[best].options))
       best = best_arm(grid);
   }
@@ -90,12 +97,6 @@ References with_baseline(std::span<const Arm> arms, std::span<const RateGrid> gr
 /// Whether an arm is called "dense", as studies of freezes call the uncompressed runs.
 bool is_dense(const Arm& arm) {
   return arm.name == "dense" || arm.name.starts_with("dense, ");
-}
-
-/// Whether an arm is no use as a reference: one of its runs diverged, or it ended above its starting loss.
-bool has_failed(const Arm& arm) {
-  const auto diverged = [](const Run& run) { return outcome_of(run) == Outcome::diverged; };
-  return std::ranges::any_of(arm.runs, diverged) || start_and_end(arm).rose();
 }
 
 /// Returns the number of arms whose optimizer has this arm's as its parent.
@@ -179,7 +180,7 @@ References references_of(std::span<const Arm> arms, std::span<const RateGrid> gr
   }
   if (!any_parent && orphans.empty() && grids.size() > 1 && !is_dense(arms[references.baseline])) {
     references.notes.push_back(
-        "no arm is the parent of another, so all are compared with " +
+        "no arm is the parent of another, so the others are compared with " +
         (one_reference ? grid_with(grids, references.baseline).name : "the nearest arm of " + root) +
         "; --baseline chooses another arm");
   }

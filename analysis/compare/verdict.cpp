@@ -219,10 +219,8 @@ void conclude(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   verdict.equivalent = within_margin(verdict.difference, criterion.margin);
   const bool rose = start_and_end(arm).rose();
   verdict.neither_trained = rose && start_and_end(baseline).rose();
-  if (rose != start_and_end(baseline).rose()) {
+  if (rose != start_and_end(baseline).rose() && !verdict.equivalent)
     verdict.judgement = Judgement::not_comparable_untrained;
-    verdict.equivalent = false;
-  }
   if (verdict.judgement != Judgement::not_resolved) return;
   const Difference& difference = verdict.difference;
   const auto needed = [&](double share, double power = verdict_power) {
@@ -270,6 +268,7 @@ std::string need_text(const Verdict& verdict) {
 }
 
 std::string accuracy_text(const Verdict& verdict) {
+  if (verdict.judgement == Judgement::not_comparable_untrained || verdict.neither_trained) return "";
   const bool clicks = std::isfinite(verdict.auc.half_width);
   const Interval& interval = clicks ? verdict.auc : verdict.accuracy;
   const double scale = clicks ? 1 : 100, mean = scale * interval.mean, half = scale * interval.half_width;

@@ -39,8 +39,8 @@ enum class Judgement {
   worse,                    ///< the interval lies above 0
   too_few_seeds,            ///< fewer than two pairs
   not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
-  /// One arm ended above its starting loss and the other did not. Losses that blew up vary by orders of magnitude over
-  /// the seeds, so that their ratio says nothing.
+  /// One arm ended above its starting loss (StartAndEnd::rose) and the other did not, and the losses are not
+  /// equivalent. Losses that blew up vary by orders of magnitude over the seeds, so that their ratio says nothing.
   not_comparable_untrained,
   undefined,  ///< the baseline has a final loss of 0, so there is no relative difference
 };
@@ -109,7 +109,7 @@ std::string untrained_text(const std::string& arm, const StartAndEnd& losses);
 std::string need_text(const Verdict& verdict);
 
 /// Returns "accuracy is 1.2 points lower (95% interval -2 to -0.4, not counted among the comparisons)"; empty unless
-/// the interval excludes 0.
+/// the interval excludes 0 and both arms trained.
 std::string accuracy_text(const Verdict& verdict);
 
 /// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers beyond any use.

@@ -216,7 +216,7 @@ std::string evidence_text(const Report& report, const Verdict& verdict) {
 /// Returns the evidence for an answer, in a part of the page that the reader can open.
 std::string evidence_html(const Report& report, const Verdict& verdict) {
   std::vector<std::string> lines = {evidence_text(report, verdict)};
-  const std::string accuracy = lines.front().empty() || !is_comparable(verdict) ? "" : analysis::accuracy_text(verdict);
+  const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);
   if (!accuracy.empty()) lines.push_back("Its " + accuracy + ".");
   if (is_comparable(verdict)) {
     for (std::string& note : cost_notes(report, verdict)) lines.push_back(std::move(note));
@@ -230,12 +230,12 @@ std::string evidence_html(const Report& report, const Verdict& verdict) {
 
 std::string mood_of(const Comparison& comparison, const Verdict& verdict) {
   const Judgement judgement = verdict.judgement;
-  if (verdict.neither_trained) return " bad";
+  const bool untrained = judgement == Judgement::not_comparable_untrained;
+  if (verdict.neither_trained || untrained) return figures_of(comparison, verdict.arm).above_start ? " bad" : "";
   if (verdict.hinges_on_last || !edge_text(comparison, verdict).empty()) return "";
   if (may_be_within_margin(verdict) && (judgement == Judgement::better || judgement == Judgement::worse)) return "";
   if (judgement == Judgement::equivalent || judgement == Judgement::better) return " good";
-  constexpr Judgement bad[] = {Judgement::worse, Judgement::not_comparable_diverged,
-                               Judgement::not_comparable_untrained};
+  constexpr Judgement bad[] = {Judgement::worse, Judgement::not_comparable_diverged};
   return std::ranges::find(bad, judgement) != std::end(bad) ? " bad" : "";
 }
 

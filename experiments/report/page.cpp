@@ -44,8 +44,7 @@ std::string verdicts_html(const analysis::Comparison& comparison) {
   for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
     std::vector<std::string> lines, warnings;
     for (const analysis::Verdict& verdict : section.verdicts) {
-      const bool comparable = verdict.judgement != analysis::Judgement::not_comparable_untrained;
-      const std::string accuracy = comparable ? analysis::accuracy_text(verdict) : "";
+      const std::string accuracy = analysis::accuracy_text(verdict);
       lines.push_back(verdict.sentence + (accuracy.empty() ? "" : "; its " + accuracy));
       for (const std::string& line : warnings_on(verdict, comparison)) {
         if (std::ranges::find(warnings, line) == warnings.end()) warnings.push_back(line);

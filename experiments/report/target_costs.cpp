@@ -73,7 +73,9 @@ const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double t
 std::string quickest_text(const Report& report, const Pair& best, const Pair& quick) {
   if (&best.here == &quick.here && &best.there == &quick.there) return "";
   const auto rate_of = [&](const ArmFigures& arm) {
-    return analysis::spoken_name(name_at_best(report.comparison, arm.name)) + " " + shortest(arm.rates.rate);
+    if (!is_at_best(report.comparison, best.there.name) && &arm == &best.there) return analysis::spoken_name(arm.name);
+    const std::string& grid = report.comparison.grids[grid_of(report.comparison, arm.name)].name;
+    return analysis::spoken_name(grid) + " " + shortest(arm.rates.rate);
   };
   return " at the learning rates that get there soonest (" + rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
 }

@@ -87,7 +87,7 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
                                      arm("onebit-adam", "0.2", 1, {{"workers", "4"}})};
   CHECK(of(children).of == Places{std::nullopt, 0});
   CHECK(of(children).notes ==  // the same optimizer, whose parent would not change the comparison
-        std::vector<std::string>{"no arm is the parent of another, so all are compared with onebit-adam-0.1; "
+        std::vector<std::string>{"no arm is the parent of another, so the others are compared with onebit-adam-0.1; "
                                  "--baseline chooses another arm"});
 }
 

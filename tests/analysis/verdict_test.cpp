@@ -379,6 +379,8 @@ TEST_CASE("verdict: an arm that ended above the loss of its start did not train,
           "a and b are not comparable: b did not train: it ended at a loss of 16, above its starting loss of 10"));
   CHECK(of(a, make_arm("b", {20, 22, 18})).judgement == Judgement::not_comparable_untrained);
   CHECK_THAT(of(a, make_arm("b", {20, 9, 18})).sentence, Contains(" (means over 3 seeds, of which 2 ended above)"));
+  const Verdict near = of(make_arm("a", {9.99, 9.98}), make_arm("b", {10.03, 10.02}));  // both start at 10
+  CHECK((near.judgement == Judgement::worse && near.equivalent));
   // Where both blew up, the interval judges.
   CHECK(of(b, c).judgement == Judgement::not_resolved);
   CHECK_THAT(of(b, c).sentence, EndsWith("; neither arm trained: both ended above their starting losses"));

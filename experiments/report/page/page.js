@@ -183,7 +183,7 @@
     const ordered = known.length > most ? [...known.filter(isNearest), ...known.filter((each) => !isNearest(each))] : known;
     const rows = ordered.slice(0, most)
       .map(({line, y, half: width}) => {
-        const text = Math.abs(y) >= 1e-3 && Math.abs(y) < 1e5 ? y.toPrecision(4) : yText(y);  // 0.3500, not 0.35
+        const text = Math.abs(y) >= 1e-3 && Math.abs(y) < 1e4 ? y.toPrecision(4) : yText(y);  // 0.3500, not 0.35
         const half = width === null ? "" : ` ± ${yText(width, 2)}`;
         const mark = `<b style="color:${colour(line.arm)}">&#9632;</b>`;
         return `<span>${mark} ${escaped(line.name)}: ${text}${half}</span>`;
