@@ -31,7 +31,8 @@ std::vector<VariedOption> varied(std::span<const analysis::Arm> arms) {
   for (const auto& [option, set] : values) {
     if (set.size() < 2) continue;
     result.push_back({option, {set.begin(), set.end()}});
-    const auto ignores = [&](const analysis::Arm& arm) { return value_of(arm, option) == kNone; };
+    const std::string& name = option;
+    const auto ignores = [&](const analysis::Arm& arm) { return value_of(arm, name) == kNone; };
     if (std::ranges::any_of(arms, ignores)) result.back().values.emplace_back(kNone);
     std::ranges::sort(result.back().values, analysis::value_before);
   }
