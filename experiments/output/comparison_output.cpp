@@ -185,6 +185,11 @@ std::string target_text(const analysis::Comparison& comparison) {
          (comparison.target_skips_risen ? "; arms that ended above their starting loss do not count." : ".") + more;
 }
 
+std::string diverged_remark(const ArmFigures& arm) {
+  return arm.diverged == 0 ? ""
+                           : " (" + std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged)";
+}
+
 Table targets_table(const analysis::Comparison& comparison) {
   std::vector<std::string> header = {"to a loss of " + number(comparison.target, 5), "reached", "steps", "samples",
                                      "bytes/worker"};
@@ -197,9 +202,8 @@ Table targets_table(const analysis::Comparison& comparison) {
       others.push_back(arm.name);
       continue;
     }
-    const std::string diverged =
-        arm.diverged == 0 ? "" : " (" + std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged)";
-    std::vector<std::string> row = {arm.name + diverged, std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
+    std::vector<std::string> row = {arm.name + diverged_remark(arm),
+                                    std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
                                     interval_text(cost.steps, 3), interval_text(cost.samples, 3),
                                     with_interval(bytes_text(cost.bytes.mean), cost.bytes)};
     for (const analysis::ClusterSeconds& time : cost.seconds)

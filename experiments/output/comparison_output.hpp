@@ -28,6 +28,9 @@ std::string few_evaluations_text(const analysis::Comparison& comparison);
 
 /// Says where the loss to reach comes from, and adds the warning of few_evaluations_text.
 std::string target_text(const analysis::Comparison& comparison);
+/// Returns " (1 of 3 diverged)", which follows an arm's name; empty if no run of it diverged.
+std::string diverged_remark(const analysis::ArmFigures& arm);
+
 /// Returns each arm's cost of reaching the target; the comparison has a target.
 Table targets_table(const analysis::Comparison& comparison);
 

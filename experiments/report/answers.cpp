@@ -48,15 +48,18 @@ bool may_be_within_margin(const Verdict& verdict) {
   return difference.low < verdict.criterion.margin && difference.high > -verdict.criterion.margin;
 }
 
+/// Returns the restriction of a verdict that hinges on the last evaluation; empty for others.
+std::string hinge_text(const Verdict& verdict) {
+  return verdict.hinges_on_last ? ", at the last evaluation but not over the last fifth of the run" : "";
+}
+
 /// Returns by how much the losses differ, ", by 0.64% to 2.94%" or ", 6.8 to 11 times as high", the ends of the
 /// interval; then where this holds, if that is restricted.
 std::string extent_text(const Verdict& verdict) {
   const analysis::Difference& difference = verdict.difference;
-  const std::string only =
-      verdict.hinges_on_last ? ", at the last evaluation but not over the last fifth of the run" : "";
-  if (analysis::in_times(difference)) return ", " + analysis::range_text(difference) + only;
+  if (analysis::in_times(difference)) return ", " + analysis::range_text(difference) + hinge_text(verdict);
   const auto [least, most] = std::minmax({std::abs(difference.low), std::abs(difference.high)});
-  return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%" + only;
+  return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%" + hinge_text(verdict);
 }
 
 /// Returns ": it may be anything from 4.9% lower to 3.6% higher", the ends of the interval.
@@ -143,9 +146,7 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
   }
   switch (verdict.judgement) {
     case Judgement::equivalent:
-      return arm + " reaches the loss of " + baseline + within +
-             (verdict.hinges_on_last ? ", at the last evaluation but not over the last fifth of the run" : "") +
-             edge_text(comparison, verdict);
+      return arm + " reaches the loss of " + baseline + within + hinge_text(verdict) + edge_text(comparison, verdict);
     case Judgement::better:
       return arm + " ends at a lower loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict) +
              only_rate_text(comparison, verdict.baseline);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/output/comparison_output.hpp"
 #include "experiments/report/assets.hpp"
 
 namespace onebit::experiments {
@@ -70,8 +71,8 @@ std::vector<Look> looks_of(const analysis::Comparison& comparison, std::span<con
 
 /// Returns what the box of an arm says next to its name: " (1 of 3 diverged)"; empty for an arm that trained.
 std::string remark_of(const ArmFigures& arm) {
-  if (arm.diverged > 0) return " (" + std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged)";
-  return arm.above_start ? " (ended above its start)" : "";
+  const std::string diverged = diverged_remark(arm);
+  return diverged.empty() && arm.above_start ? " (ended above its start)" : diverged;
 }
 
 Json arm_json(const ArmFigures& arm, const Look& look) {

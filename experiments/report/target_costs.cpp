@@ -194,13 +194,13 @@ std::string unusual_text(const Pair& pair, double target) {
 
 std::string target_costs_text(const Report& report, const analysis::Verdict& verdict) {
   const Pair best = pair_of(report, verdict);
-  const bool given = report.comparison.target_is_given;
+  const bool given = report.comparison.target_is_given, few = !few_evaluations_text(report.comparison).empty();
   const double target =
       given ? report.comparison.target : analysis::common_target(std::vector{&best.arm, &best.baseline});
-  if (!std::isfinite(target) || (!given && !few_evaluations_text(report.comparison).empty())) return "";
+  if (!std::isfinite(target) || (!given && few)) return "";
   const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
   if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return text;
-  if (!few_evaluations_text(report.comparison).empty())
+  if (few)
     return "A loss of " + number(target, 4) +
            " is reached between evaluations that are too far apart to compare its cost "
            "(--eval.every evaluates more often).";
