@@ -15,7 +15,8 @@
 
 namespace {
 
-/// Adds 1 to out[block] in every block, or to out[0] for a race of blocks. Leaves out a barrier for a race of threads.
+/// Adds 1 to out[block] in every block. To make the blocks race, all of them add to out[0]; to make the threads race, a
+/// barrier is left out.
 __global__ void count(bool race_of_blocks, bool race_of_threads, int* out) {
   __shared__ int shared[64];
   shared[threadIdx.x] = 1;

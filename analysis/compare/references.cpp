@@ -105,7 +105,7 @@ Index children_of(const Arm& arm, std::span<const Arm> arms) {
       arms, [&](const Arm& other) { return optim::parent_of(optimizer_of(other)) == optimizer_of(arm); });
 }
 
-/// Returns the arm that arms without a parent among the runs are compared with. It has none itself. Preferably it has
+/// Returns the baseline of the arms that have no parent among the runs. It has no parent itself. Preferably it has
 /// not failed; among such arms, it is the one called "dense", or else one whose optimizer has no parent at all, because
 /// it compresses nothing; among these, it is the parent of most other arms, or the first of several.
 std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {

@@ -44,9 +44,9 @@ struct Tile {
     static __device__ int right_at(int term, int column) { return term * kPitch + column; }
   };
 
-  /// Returns the tile's row that is this thread's own row i. The quads of a thread are as far apart as possible.
+  /// Returns the row of the tile at which this thread's row i lies. The quads of a thread are as far apart as possible.
   static __device__ int row(int i) { return i / 4 * (kRows / 2) + static_cast<int>(threadIdx.x) / kAcross * 4 + i % 4; }
-  /// Returns the tile's column that is this thread's own column j.
+  /// Returns the column of the tile at which this thread's column j lies.
   static __device__ int column(int j) {
     return j / 4 * (kColumns / 2) + static_cast<int>(threadIdx.x) % kAcross * 4 + j % 4;
   }

@@ -16,7 +16,7 @@ std::string unread_because(const std::string& option, const sim::RunConfig& conf
 /// Returns whether an option of a run can have an effect on a price.
 bool is_priced(const std::string& option);
 
-/// Returns why an option has no effect on a price; empty if it has an effect. Pricing plans the exchanges of a run, but
+/// Returns why an option has no effect on a price; empty if it has an effect. `price` plans the exchanges of a run, but
 /// trains nothing.
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config);
 

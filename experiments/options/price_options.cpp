@@ -153,7 +153,7 @@ Option<PriceConfig> sizes_option() {
           }};
 }
 
-/// Returns the options that give the command `price` a task besides pricing a step.
+/// Returns the options with which the command `price` does something other than price one step.
 std::vector<Option<PriceConfig>> task_options() {
   return {
       named(

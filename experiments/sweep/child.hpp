@@ -39,7 +39,7 @@ class Child {
   Clock::time_point start_ = Clock::now(), stop_ = {};
 };
 
-/// Makes the end of a child wake wait_for_children. Call this before this process starts threads.
+/// Makes wait_for_children wake up when a child ends. Call this before this process starts threads.
 void watch_children();
 
 /// Sleeps until a child ends, a signal arrives, or `longest` has passed.

@@ -46,7 +46,7 @@ struct Evaluation {
   Index correct = 0;
   Index examples = 0;  ///< number of examples; of labels, if an example has several
   double mean_loss() const { return loss / static_cast<double>(examples); }
-  /// Two classes: logit of class 1 minus that of class 0, and label of every example; otherwise empty.
+  /// For two classes, the logit of class 1 minus that of class 0, and the label, of every example; otherwise empty.
   std::vector<float> scores = {};
   std::vector<std::int32_t> labels = {};
   double auc = std::numeric_limits<double>::quiet_NaN();  ///< area under the ROC curve; NaN unless known

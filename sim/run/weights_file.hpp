@@ -1,6 +1,7 @@
 #pragma once
 // Files that pass weights between runs and programs: HDF5 with `weights` float32 [parameters], `tensor_sizes` int64
-// [tensors] and `tensor_names` [tensors], texts of one fixed length.
+// [tensors] and `tensor_names`
+// [tensors], which are strings of one fixed length.
 
 #include <span>
 #include <string>

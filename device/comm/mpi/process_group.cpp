@@ -18,7 +18,7 @@
 namespace onebit::device::mpi {
 namespace {
 
-/// Thrown to leave the calls of run() that only some ranks are in. The innermost call that all ranks are in then throws
+/// Thrown to abort the calls of run() that only some ranks have entered. The innermost call that all ranks have entered then throws
 /// `error`.
 struct Unwind {
   Index depth;

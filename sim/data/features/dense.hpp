@@ -44,7 +44,7 @@ class FeatureRows {
 /// Makes rows of values [examples x features].
 std::unique_ptr<FeatureRows> float_rows(std::vector<float> values, Index features);
 
-/// Examples as they were read. facts.name and facts.features are set, facts.train and facts.holdout not yet.
+/// Examples as they were read. facts.name and facts.features are set; facts.train and facts.holdout are still unset.
 struct DenseExamples {
   DataFacts facts;
   std::unique_ptr<FeatureRows> features;
