@@ -114,10 +114,8 @@ bool has_effect(const std::string& option, const std::map<std::string, std::stri
   if (is_in("freeze")) return optim::takes_option(optimizer, "freeze");
   if (is_in("boundary") && option != "boundary.codec") {
     const auto read = compress::options_of_codec(value_in(arm, "boundary.codec"));
-    return !read || !has_word("k levels block threshold scaled packing", last_part(option)) ||
-           has_word(*read, last_part(option));
+    return !read || !compress::is_codec_option(last_part(option)) || has_word(*read, last_part(option));
   }
-
   if (!is_in("codec") && !is_in("feedback") && !is_in("channel")) return true;
   optim::OptimizerConfig config;
   config.name = optimizer;

@@ -49,13 +49,6 @@ void complete(RateGrid& grid, std::span<const Arm> arms) {
   }
 }
 
-void warn_of_edge(const RateGrid& grid, std::vector<std::string>& warnings) {
-  if (!grid.best_at_edge()) return;
-  const std::string which = *grid.best == 0 ? "smallest" : "largest";
-  warnings.push_back(shortest(grid.rates[*grid.best]) + " is the best learning rate of " + grid.name + " and the " +
-                     which + " that was tried; a better one may be beyond it");
-}
-
 }  // namespace
 
 bool RateGrid::best_at_edge() const {
@@ -94,6 +87,11 @@ std::vector<RateGrid> rate_grids(std::span<const Arm> arms) {
   return grids;
 }
 
+std::string edge_text(const RateGrid& grid) {
+  return shortest(grid.rates[*grid.best]) + " is the best learning rate of " + grid.name + " and the " +
+         (*grid.best == 0 ? "smallest" : "largest") + " that was tried; a better one may be beyond it";
+}
+
 std::string gap_text(const RateGrid& grid) {
   return "the learning rates next to the best one of " + grid.name + ", " + shortest(grid.rates[*grid.best]) +
          ", differ from it by a factor of up to " + shortest(std::round(10 * grid.gap_at_best()) / 10) +
@@ -110,8 +108,9 @@ std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& o
                        " learning rates to choose from, " + smaller.name + " had " +
                        std::to_string(smaller.rates.size()));
   }
-  warn_of_edge(baseline, warnings);
-  warn_of_edge(other, warnings);
+  for (const RateGrid* grid : {&baseline, &other}) {
+    if (grid->best_at_edge()) warnings.push_back(edge_text(*grid));
+  }
   for (const RateGrid* grid : {&baseline, &other}) {
     if (grid->is_coarse()) warnings.push_back(gap_text(*grid));
   }

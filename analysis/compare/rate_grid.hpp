@@ -29,6 +29,9 @@ struct RateGrid {
 /// Groups arms into grids, in the order of their first arms; every arm is in exactly one grid.
 std::vector<RateGrid> rate_grids(std::span<const Arm> arms);
 
+/// Returns the warning about a grid for which best_at_edge() holds.
+std::string edge_text(const RateGrid& grid);
+
 /// Returns the warning about a grid for which is_coarse() holds.
 std::string gap_text(const RateGrid& grid);
 

@@ -121,7 +121,7 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
   return text;
 }
 
-/// Says which arm did not train: "b did not train: it ended at a loss of 17473, above its starting loss of 2.72 (...)".
+/// Says which arm ended above its starting loss: "b ended at a loss of 17473, above its starting loss of 2.72 (...)".
 std::string failure(const Arm& baseline, const Arm& arm) {
   const Arm& failed = start_and_end(arm).rose() ? arm : baseline;
   return untrained_text(failed.name, start_and_end(failed));
@@ -203,7 +203,7 @@ std::vector<std::string> warnings_of(const Arm& baseline, const Arm& arm) {
   const Index there = samples_seen(baseline), here = samples_seen(arm);
   if (there >= 0 && here >= 0 && there != here) {
     warnings.push_back(baseline.name + " ended after " + std::to_string(there) + " samples, " + arm.name + " after " +
-                       std::to_string(here));
+                       std::to_string(here) + ": their final losses compare different amounts of training");
   }
   return warnings;
 }
@@ -254,8 +254,8 @@ std::string untrained_text(const std::string& arm, const StartAndEnd& losses) {
       losses.above < losses.runs ? ", of which " + std::to_string(losses.above) + " ended above" : "";
   const std::string means =
       losses.runs < 2 ? "" : " (means over " + std::to_string(losses.runs) + " seeds" + above + ")";
-  return spoken_name(arm) + " did not train: it ended at a loss of " + figure(losses.end, 3) +
-         ", above its starting loss of " + figure(losses.start, 3) + means;
+  return spoken_name(arm) + " ended at a loss of " + figure(losses.end, 3) + ", above its starting loss of " +
+         figure(losses.start, 3) + means;
 }
 
 std::string need_text(const Verdict& verdict) {

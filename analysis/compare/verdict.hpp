@@ -100,7 +100,7 @@ std::string text_of(const Criterion& criterion);
 /// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
-/// Returns "b did not train: it ended at a loss of 4.2e+09, above its starting loss of 2.8 (means over 4 seeds, of
+/// Returns "b ended at a loss of 4.2e+09, above its starting loss of 2.8 (means over 4 seeds, of
 /// which 2 ended above)".
 std::string untrained_text(const std::string& arm, const StartAndEnd& losses);
 

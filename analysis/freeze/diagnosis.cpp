@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 
+#include "analysis/compare/arm_names.hpp"
 #include "analysis/log/log_options.hpp"
 #include "analysis/log/loss_window.hpp"
 #include "analysis/log/summary.hpp"
@@ -271,8 +273,12 @@ Finding divergence(const Facts& facts, const std::string& event) {
             "check the data for values that are not finite or far too large, and check the initial weights"};
   }
   const sim::StepRow& last = facts.steps.back();
-  std::string text =
-      "it diverged in dense steps, before anything was frozen or compressed; the learning rate was " + text_of(last.lr);
+  std::string text = "it diverged in dense steps";
+  const std::map<std::string, std::string> options = {facts.log.header().config.begin(),
+                                                      facts.log.header().config.end()};
+  if (has_effect("freeze", options) || has_effect("codec", options))
+    text += ", before anything was frozen or compressed";
+  text += "; the learning rate was " + text_of(last.lr);
   if (has_losses) {
     text += ", the loss " + text_of(facts.steps.front().loss) + " at first and " + text_of(last.loss) + " at " +
             at_step(last.step);

@@ -22,4 +22,7 @@ SentCount sent_count(const CodecConfig& config);
 /// codecs. Other options have no effect. Empty for an unknown codec.
 std::optional<std::string_view> options_of_codec(std::string_view codec);
 
+/// Whether any codec reads an option of this name, such as "k".
+bool is_codec_option(std::string_view option);
+
 }  // namespace onebit::compress

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "compress/channels/count_sketch.hpp"
@@ -123,6 +124,10 @@ std::optional<std::string_view> options_of_codec(std::string_view codec) {
     if (entry.name == codec) return options;
   }
   return std::nullopt;
+}
+
+bool is_codec_option(std::string_view option) {
+  return std::ranges::any_of(kRows, [&](const auto& row) { return has_word(row.options, option); });
 }
 
 bool add_codec(const CodecEntry& entry) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <ostream>
 
+#include "analysis/compare/late_losses.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/output/screen.hpp"
 #include "experiments/output/time_output.hpp"
@@ -169,12 +170,26 @@ std::string baselines_of(const std::vector<ArmFigures>& arms) {
   return join(parts, "; ");
 }
 
-std::string few_evaluations_text(const analysis::Comparison& comparison) {
+bool evaluations_are_few(const analysis::Comparison& comparison) {
   constexpr Index enough = 5;
-  const Index count = comparison.evaluations;
-  if (count == 0 || count >= enough) return "";
+  return comparison.evaluations > 0 && comparison.evaluations < enough;
+}
+
+std::string few_evaluations_text(const analysis::Comparison& comparison) {
+  using analysis::Judgement;
+  constexpr Judgement judged[] = {Judgement::better, Judgement::worse, Judgement::equivalent};
+  const bool one = comparison.late_evaluations < analysis::least_late_evaluations &&
+                   std::ranges::any_of(comparison.verdicts, [&](const analysis::Verdict& verdict) {
+                     return std::ranges::find(judged, verdict.judgement) != std::end(judged);
+                   });
+  std::vector<std::string> consequences;
+  if (evaluations_are_few(comparison)) consequences.emplace_back("curves and costs of reaching a loss are rough");
+  if (one) consequences.emplace_back("verdicts rest on the last evaluation alone");
+  if (consequences.empty()) return "";
+  const Index count = evaluations_are_few(comparison) ? comparison.evaluations : comparison.late_evaluations;
   return "Runs have as few as " + std::to_string(count) + (count == 1 ? " evaluation" : " evaluations") +
-         ", so curves and costs of reaching a loss are rough (a smaller --eval.every evaluates more often).";
+         (evaluations_are_few(comparison) ? "" : " in the last fifth of the steps") + ", so " +
+         join(consequences, ", and ") + " (a smaller --eval.every evaluates more often).";
 }
 
 std::string target_text(const analysis::Comparison& comparison) {

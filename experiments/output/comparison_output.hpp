@@ -23,7 +23,10 @@ Table arms_table(const std::vector<analysis::ArmFigures>& arms);
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
 /// Prints one line for every run that did not finish.
 void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);
-/// Returns a warning that runs were rarely evaluated; empty if they have at least five evaluations.
+/// Whether a run has so few evaluations that curves and costs of reaching a loss are rough.
+bool evaluations_are_few(const analysis::Comparison& comparison);
+/// Returns a warning if evaluations_are_few, or if a verdict rests on the last evaluation alone because a run has fewer
+/// than three in the last fifth of its steps; otherwise empty.
 std::string few_evaluations_text(const analysis::Comparison& comparison);
 
 /// Says where the loss to reach comes from, and adds the warning of few_evaluations_text.
@@ -31,7 +34,7 @@ std::string target_text(const analysis::Comparison& comparison);
 /// Returns " (1 of 3 diverged)", which follows an arm's name; empty if no run of it diverged.
 std::string diverged_remark(const analysis::ArmFigures& arm);
 
-/// Returns each arm's cost of reaching the target; the comparison has a target.
+/// Returns each arm's cost of reaching the target. The comparison must have a target.
 Table targets_table(const analysis::Comparison& comparison);
 
 /// Prints the times on clusters, the cost of the target, and one row per arm.

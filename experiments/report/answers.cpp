@@ -110,7 +110,7 @@ std::string edge_text(const Comparison& comparison, const Verdict& verdict) {
   }
 }
 
-/// Says which arm of a verdict did not train.
+/// Says which arm of a verdict ended above its starting loss.
 std::string untrained_text(const Report& report, const Verdict& verdict) {
   for (const std::string& name : {verdict.arm, verdict.baseline}) {
     const analysis::StartAndEnd losses =
@@ -137,8 +137,7 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
   const std::string arm = analysis::spoken_name(name_at_best(comparison, verdict.arm));
   const std::string baseline = analysis::spoken_name(name_at_best(comparison, verdict.baseline));
   const std::string within = " within ±" + percent_text(verdict.criterion.margin);
-  if (verdict.neither_trained)
-    return "Neither " + arm + " nor " + baseline + " trained: both ended above their starting losses";
+  if (verdict.neither_trained) return arm + " and " + baseline + " both ended above their starting losses";
   if (verdict.equivalent && verdict.judgement != Judgement::equivalent) {
     const std::string which = verdict.judgement == Judgement::better ? "lower" : "higher";
     return arm + " reaches the loss of " + baseline + within + ", but ends " + which + extent_text(verdict) +

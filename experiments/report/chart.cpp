@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "experiments/output/comparison_output.hpp"
+#include "experiments/report/answers.hpp"
 #include "experiments/report/assets.hpp"
 
 namespace onebit::experiments {
@@ -132,7 +134,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
-<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> Bands: 95% interval of the mean over seeds (Student's t). Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs diverged ends in a cross, at the last evaluation with a finite loss for every seed. Values between two evaluations are interpolated.</p>
+<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> <span id="bands">Bands: 95% interval of the mean over seeds (Student's t).</span> Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs diverged ends in a cross, at the last evaluation with a finite loss for every seed. Values between two evaluations are interpolated. Log x leaves out the evaluation before the first step.</p>
 </section>
 )";
 
@@ -148,6 +150,15 @@ std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
   return best.empty() ? all : best;
 }
 
+std::vector<std::string> front_arms(const analysis::Comparison& comparison) {
+  std::vector<std::string> names = best_arms(comparison);
+  for (const analysis::Verdict& verdict : comparison.verdicts) {
+    if (std::ranges::find(names, verdict.baseline) == names.end() && !is_at_best(comparison, verdict.baseline))
+      names.push_back(verdict.baseline);
+  }
+  return names;
+}
+
 std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm) {
   const auto holds = [&](const analysis::RateGrid& grid) {
     return std::ranges::any_of(grid.arms, [&](std::size_t a) { return comparison.arms[a].name == arm; });
@@ -157,6 +168,23 @@ std::size_t grid_of(const analysis::Comparison& comparison, const std::string& a
 
 bool sets_range(const ArmFigures& arm) {
   return arm.finished > 0 && arm.diverged == 0 && !arm.above_start;
+}
+
+bool spans_decades(const analysis::Comparison& comparison, std::span<const std::string> shown) {
+  constexpr double decade = 10;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const ArmFigures& arm : comparison.arms) {
+    if (!sets_range(arm) || std::ranges::find(shown, arm.name) == shown.end()) continue;
+    for (const LossCurve::Point& point : arm.curves.front().points) {
+      least = std::min(least, point.loss.mean);
+      most = std::max(most, point.loss.mean);
+    }
+  }
+  return least > 0 && std::isfinite(least) && most >= decade * least;
+}
+
+bool has_seeds(const analysis::Comparison& comparison) {
+  return std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
 }
 
 bool ends_diverged(const ArmFigures& arm) {
@@ -182,8 +210,10 @@ Json chart_data(const analysis::Comparison& comparison, std::span<const std::str
   std::vector<Json> axes, arms;
   for (const LossCurve& curve : comparison.arms.front().curves) axes.push_back(axis_json(curve));
   for (std::size_t a = 0; a < comparison.arms.size(); ++a) arms.push_back(arm_json(comparison.arms[a], looks[a]));
-  return Json::object(
-      {{"axis", first_axis(comparison.arms.front())}, {"axes", Json::array(axes)}, {"arms", Json::array(arms)}});
+  return Json::object({{"axis", first_axis(comparison.arms.front())},
+                       {"log_y", Json::boolean(spans_decades(comparison, shown))},
+                       {"axes", Json::array(axes)},
+                       {"arms", Json::array(arms)}});
 }
 
 std::string chart_html(const std::string& data) {

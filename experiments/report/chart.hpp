@@ -14,12 +14,22 @@ namespace onebit::experiments {
 /// there are none.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
+/// Returns the best arms and those baselines of verdicts that are at another rate, because they were requested.
+std::vector<std::string> front_arms(const analysis::Comparison& comparison);
+
 /// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.
 std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Whether an arm sets the range of a chart's axes: a run of it finished, no run of it diverged, and it did
 /// not end above its starting loss.
 bool sets_range(const analysis::ArmFigures& arm);
+
+/// Whether the mean losses of the shown arms that set the range are positive and span a factor of 10 or more, so that a
+/// linear axis would hide how they end.
+bool spans_decades(const analysis::Comparison& comparison, std::span<const std::string> shown);
+
+/// Whether an arm has runs with several seeds.
+bool has_seeds(const analysis::Comparison& comparison);
 
 /// Whether the curve of an arm ends because its runs diverged: at least one diverged and none finished.
 bool ends_diverged(const analysis::ArmFigures& arm);

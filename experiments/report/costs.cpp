@@ -12,8 +12,9 @@ namespace {
 /// Returns " (0.97 to 2.8)", the range of speed_text's number.
 std::string range_text(const Speed& speed) {
   const bool faster = speed.ratio >= 1;
-  return " (" + number(faster ? speed.low : 1 / speed.high, 3) + " to " +
-         number(faster ? speed.high : 1 / speed.low, 3) + ")";
+  const std::string least = number(faster ? speed.low : 1 / speed.high, 3),
+                    most = number(faster ? speed.high : 1 / speed.low, 3);
+  return least == most ? "" : " (" + least + " to " + most + ")";
 }
 
 }  // namespace
@@ -31,13 +32,27 @@ Pair pair_of(const Report& report, const analysis::Verdict& verdict) {
           figures_of(report.comparison, verdict.baseline)};
 }
 
+bool are_both_dense(const Pair& pair) {
+  const auto is_dense = [](const analysis::Arm& arm) {
+    return std::ranges::none_of(example_of(arm).exchanges, &analysis::StepRange::compressed);
+  };
+  return is_dense(pair.arm) && is_dense(pair.baseline);
+}
+
+bool workers_differ(const Pair& pair) {
+  return pair.arm.runs.front().summary.workers != pair.baseline.runs.front().summary.workers;
+}
+
 std::vector<Speed> speeds_of(const Pair& pair) {
   std::vector<Speed> speeds;
+  const bool dense = are_both_dense(pair);
   for (std::size_t c = 0; c < pair.here.seconds.size(); ++c) {
     const analysis::ClusterSeconds &here = pair.here.seconds[c], &there = pair.there.seconds[c];
     const double ratio = there.seconds.mean / here.seconds.mean;
-    if (std::isfinite(ratio))
-      speeds.push_back({c, ratio, there.seconds.mean / here.longer, there.seconds.mean / here.shorter});
+    if (!std::isfinite(ratio)) continue;
+    const auto [low, high] = dense ? std::minmax({ratio, there.longer / here.longer, there.shorter / here.shorter})
+                                   : std::pair(there.seconds.mean / here.longer, there.seconds.mean / here.shorter);
+    speeds.push_back({c, ratio, low, high});
   }
   return speeds;
 }

@@ -21,8 +21,14 @@ struct Pair {
 /// Returns the arms of a verdict and their figures, which must outlive the result.
 Pair pair_of(const Report& report, const analysis::Verdict& verdict);
 
+/// Whether neither arm compresses, so that an error of the estimates concerns both alike.
+bool are_both_dense(const Pair& pair);
+
+/// Whether the arms have different numbers of workers.
+bool workers_differ(const Pair& pair);
+
 /// The time of a baseline divided by that of an arm on one cluster; low and high: if the arm's exchanges take longer or
-/// shorter by the cluster's uncertainty.
+/// shorter by the cluster's uncertainty or, if are_both_dense, those of both arms.
 struct Speed {
   std::size_t cluster = 0;
   double ratio = std::numeric_limits<double>::quiet_NaN(), low = ratio, high = ratio;

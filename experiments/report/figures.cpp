@@ -26,9 +26,9 @@ analysis::Curve curve_of(const analysis::ArmFigures& arm, const analysis::LossCu
 }
 
 /// Returns a figure with captions and labels, but without curves.
-Figure empty_loss_figure(const analysis::LossCurve& curve) {
-  const char* const band = "Mean over the seeds; the band is the 95% interval (Student's t).";
-  Figure figure{.name = "loss-steps", .caption = band};
+Figure empty_loss_figure(const analysis::LossCurve& curve, bool seeds) {
+  Figure figure{.name = "loss-steps",
+                .caption = seeds ? "Mean over the seeds; the band is the 95% interval (Student's t)." : ""};
   figure.plot = {.title = "Evaluated loss", .x_label = axis_label(curve), .y_label = "evaluated loss", .curves = {}};
   switch (curve.axis) {
     case analysis::Axis::steps:
@@ -99,8 +99,10 @@ std::string ends_text(std::span<const std::string> arms, std::span<const analysi
 std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::span<const std::string> arms) {
   std::vector<Figure> figures;
   const std::size_t curves = comparison.arms.front().curves.size();
+  const bool decades = spans_decades(comparison, arms), seeds = has_seeds(comparison);
   for (std::size_t c = 0; c < curves; ++c) {
-    Figure figure = empty_loss_figure(comparison.arms.front().curves[c]);
+    Figure figure = empty_loss_figure(comparison.arms.front().curves[c], seeds);
+    figure.plot.log_y = decades;
     if (figure.name == "loss-samples" && !batches_differ(comparison)) continue;  // it would repeat the steps
     for (const analysis::ArmFigures& arm : comparison.arms) {
       if (std::ranges::find(arms, arm.name) == arms.end()) continue;
@@ -112,7 +114,7 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
       return curve.crossed && std::ranges::any_of(curve.x, [&](double x) { return !figure.plot.log_x || x > 0; });
     };
     if (std::ranges::any_of(figure.plot.curves, is_crossed))
-      figure.caption += "  The curve of an arm whose runs diverged ends in a cross.";
+      figure.caption += " The curve of an arm whose runs diverged ends in a cross.";
     if (any) figures.push_back(std::move(figure));
   }
   return figures;
@@ -123,8 +125,8 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
   Figure figure{
       .name = "variance",
       .caption =
-          "min(r, 1/r), where r is ||v||_1 of the variance that preconditions the step, divided by its value one lag "
-          "earlier. One run of each arm." +
+          "min(r, 1/r), where r is ||v||_1 of the variance that preconditions the step (bias-corrected, if the "
+          "correction is on), divided by its value one lag earlier. One run of each arm." +
           ends_text(arms, views) + curveless_text(arms, views)};
   figure.plot = {.title = "Stability of the variance",
                  .x_label = "step",

@@ -11,6 +11,7 @@
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/report/answers.hpp"
+#include "experiments/report/cautions.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/html.hpp"
@@ -129,9 +130,10 @@ std::string question_of(const Report& report) {
       comparison.verdicts, [&](const Verdict& verdict) { return is_at_best(comparison, verdict.baseline); });
   const std::string rates = several_rates(comparison) && best ? ", each at its best learning rate" : "";
   const bool one = arms.size() == 1;
-  return (one ? "Does " : "Do ") + enumerated(arms) + " reach the same final loss as " +
-         enumerated(std::vector(baselines.begin(), baselines.end())) + rates + ", and what " +
-         (one ? "does it" : "do they") + " save?";
+  const std::string all = join(std::vector(baselines.begin(), baselines.end()), " or ");
+  const std::string others = baselines.size() == 1 ? all : "the arm that each is compared with (" + all + ")";
+  return (one ? "Does " : "Do ") + enumerated(arms) + " reach the same final loss as " + others + rates +
+         ", and what " + (one ? "does it" : "do they") + " save?";
 }
 
 /// Returns "0.01 (best of 5)" or "0.01 (only one)"; only the rate on a page of one arm.
@@ -187,12 +189,7 @@ Table best_table(const Comparison& comparison) {
   const bool whole = all_finished(comparison), alone = comparison.arms.size() == 1;
   if (!whole) header.emplace_back("finished");
   Table table(header);
-  std::vector<std::string> names = best_arms(comparison);
-  for (const Verdict& verdict : comparison.verdicts) {  // a baseline that was asked for may have another rate
-    if (std::ranges::find(names, verdict.baseline) == names.end() && !is_at_best(comparison, verdict.baseline))
-      names.push_back(verdict.baseline);
-  }
-  for (const std::string& name : names) {
+  for (const std::string& name : front_arms(comparison)) {
     const ArmFigures& arm = figures_of(comparison, name);
     std::vector<std::string> row = {
         name_at_best(comparison, name), rate_text(arm.rates, alone || !is_at_best(comparison, name)),
@@ -207,64 +204,6 @@ Table best_table(const Comparison& comparison) {
   return table;
 }
 
-/// Returns "Diverged: a (3 of 3 seeds).", or another such sentence on the arms that have a remark; empty if none
-/// has.
-template <class Remark>
-std::string named_arms(const Comparison& comparison, const std::string& what, const Remark& remark) {
-  std::vector<std::string> names;
-  for (const ArmFigures& arm : comparison.arms) {
-    if (const std::string text = remark(arm); !text.empty()) names.push_back(arm.name + text);
-  }
-  return names.empty() ? "" : what + ": " + join(names, "; ") + ".";
-}
-
-/// Returns one warning on all grids in which the rates next to the best one are far from it; `own` gets the warnings of
-/// the individual grids.
-std::string gaps_line(const Comparison& comparison, std::vector<std::string>& own) {
-  std::vector<std::string> arms;
-  for (const std::string& name : best_arms(comparison)) {
-    if (grid_of(comparison, name) == comparison.grids.size()) continue;
-    const analysis::RateGrid grid = whole_grid(comparison, name);
-    if (!grid.is_coarse()) continue;
-    own.push_back("Warning: " + analysis::gap_text(grid) + ".");
-    arms.push_back(grid.name + " (" + shortest(grid.rates[*grid.best]) + ")");
-  }
-  if (own.size() < 2) return own.empty() ? "" : own.front();
-  return "Warning: the learning rates next to the best ones of " + enumerated(arms) +
-         " differ from these by a factor of more than 5; rates between them may be better.";
-}
-
-std::vector<std::string> cautions_of(const Report& report) {
-  const Comparison& comparison = report.comparison;
-  std::vector<std::string> gaps;
-  const std::string gaps_text = gaps_line(comparison, gaps);
-  std::vector<std::string> lines = {
-      named_arms(comparison, "Diverged",
-                 [](const ArmFigures& arm) { return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")"; }),
-      named_arms(comparison, "Ended above the starting loss", [](const ArmFigures& arm) {
-        if (!arm.above_start) return std::string();
-        return " (" + number(arm.final_loss.mean, 3) +
-               (arm.finished > 1 ? ", mean over " + html::counted(arm.finished, "seed") : "") + ")";
-      })};
-  for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
-  lines.push_back(few_evaluations_text(comparison));
-  for (const Verdict& verdict : comparison.verdicts) {
-    for (const std::string& line : warnings_on(verdict, comparison)) {
-      const std::string& text = std::ranges::find(gaps, line) == gaps.end() ? line : gaps_text;
-      if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
-    }
-  }
-  if (comparison.verdicts.empty()) lines.push_back(gaps_text);
-  for (const SharedFinding& finding : report.findings) {
-    std::vector<std::string> names = report.shown;
-    if (finding.cause == analysis::Cause::ended_above_start)  // arms that rose in the mean are named above
-      std::erase_if(names, [&](const std::string& name) { return figures_of(comparison, name).above_start; });
-    if (const std::string line = line_on(names, finding, report.arms); !line.empty()) lines.push_back(line + ".");
-  }
-  std::erase(lines, "");
-  return lines;
-}
-
 /// Returns "on at most 512 held-out examples, the same for every seed, "; empty if the models need no data or runs
 /// evaluate different splits.
 std::string evaluated_text(const Report& report) {
@@ -272,7 +211,7 @@ std::string evaluated_text(const Report& report) {
   if (option_values(report, "data") == "none" || (split != "holdout" && split != "train")) return "";
   const std::string examples = split == "holdout" ? "held-out examples" : "training examples";
   if (most.empty() || most.find(',') != std::string::npos) return "on " + examples + " ";
-  const bool seeds = std::ranges::any_of(report.comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
+  const bool seeds = has_seeds(report.comparison);
   return "on at most " + most + " " + examples + (seeds ? ", the same for every seed, " : " ");
 }
 
@@ -288,7 +227,7 @@ std::string seeds_of(const Comparison& comparison) {
 std::string legend_of(const Report& report) {
   const Comparison& comparison = report.comparison;
   if (!has_losses(comparison)) return "";
-  const bool seeds = std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
+  const bool seeds = has_seeds(comparison);
   const std::string evaluated = evaluated_text(report);
   const std::string boundary =
       has_boundary(comparison.arms)

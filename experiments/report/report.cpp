@@ -94,9 +94,9 @@ void keep(const std::vector<std::string>& names, std::vector<Arm>& arms) {
   arms = std::move(kept);
 }
 
-/// Returns the arms of figures and views: those at the best rates, and those that were named.
+/// Returns the arms of figures and views: those of the first table, and those that were named.
 std::vector<std::string> shown_arms(const analysis::Comparison& comparison, const std::vector<std::string>& named) {
-  std::vector<std::string> shown = best_arms(comparison);
+  std::vector<std::string> shown = front_arms(comparison);
   for (const analysis::ArmFigures& arm : comparison.arms) {
     const auto has = [&](const std::vector<std::string>& names) {
       return std::ranges::find(names, arm.name) != names.end();

@@ -58,7 +58,8 @@ bool is_slower_by_messages(const Pair& pair) {
 }
 
 /// Says by how much the times in costs_text may be wrong; empty without speeds.
-std::string ranges_text(const std::vector<Speed>& speeds, const std::vector<netmodel::Cluster>& clusters) {
+std::string ranges_text(const Pair& pair, const std::vector<Speed>& speeds,
+                        const std::vector<netmodel::Cluster>& clusters) {
   if (speeds.empty()) return "";
   std::vector<std::string> shares, all;  // without and with the clusters
   for (const Speed& speed : speeds) {
@@ -67,8 +68,11 @@ std::string ranges_text(const std::vector<Speed>& speeds, const std::vector<netm
     if (std::ranges::find(shares, share) == shares.end()) shares.push_back(share);
     all.push_back(share + " (" + cluster.name + ")");
   }
-  return "The ranges hold if its exchanges take up to " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
-         " more or less time than estimated; some compressed exchanges were measured at up to 2.9 times the estimate.";
+  const bool dense = are_both_dense(pair);
+  return std::string("The ranges hold if ") + (dense ? "the exchanges of both arms" : "its exchanges") +
+         " take up to " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
+         " more or less time than estimated" +
+         (dense ? "." : "; some compressed exchanges were measured at up to 2.9 times the estimate.");
 }
 
 /// Says how long a step computes; empty without speeds, or if a step does not compute.
@@ -124,11 +128,10 @@ std::string costs_text(const Report& report, const Verdict& verdict) {
   const std::vector<Speed> named = named_speeds(pair);
   const bool alike = named.empty() && !speeds_of(pair).empty();
   const bool two_verbs = named.size() == 2 && !turns(named) && verb_of(named[0]) != verb_of(named[1]);
-  const bool same = pair.arm.runs.front().summary.workers == pair.baseline.runs.front().summary.workers;
   const std::string bytes = bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean);
-  const std::string costs = both(bytes + (same || bytes.empty() ? "" : " per worker") + fp16_text(pair),
-                                 alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named),
-                                 two_verbs ? ", " : " and ");
+  const std::string costs = both(
+      bytes + (workers_differ(pair) && !bytes.empty() ? " per worker" : "") + fp16_text(pair),
+      alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named), two_verbs ? ", " : " and ");
   const std::string whole = costs.empty() ? "" : in_same_steps(pair) + " " + costs + ".";
   const std::string target = report.comparison.target_is_given ? report.target_costs.at(verdict.arm) : "";
   return whole + (whole.empty() || target.empty() ? "" : " ") + target;
@@ -139,7 +142,7 @@ std::vector<std::string> cost_notes(const Report& report, const Verdict& verdict
   const std::vector<netmodel::Cluster>& clusters = report.comparison.clusters;
   const std::vector<Speed> speeds = named_speeds(pair);
   std::vector<std::string> notes = {stages_text(pair),
-                                    ranges_text(speeds, clusters),
+                                    ranges_text(pair, speeds, clusters),
                                     computing_text(pair, speeds),
                                     reason_text(pair, speeds, clusters),
                                     messages_text(pair),

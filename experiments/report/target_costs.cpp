@@ -155,6 +155,7 @@ std::string time_until_text(const Pair& pair, double target) {
 std::string costs_until(const Pair& pair, double target) {
   const double bytes = ratio_until(pair, kBytes, target);
   std::string costs = bytes_saved_text(1, bytes);
+  if (workers_differ(pair) && !costs.empty()) costs += " per worker";
   if (is_visible(bytes)) costs += seeds_range_text(ratios_until(pair, kBytes, target), bytes < 1);
   return both(costs, time_until_text(pair, target));
 }
@@ -194,7 +195,7 @@ std::string unusual_text(const Pair& pair, double target) {
 
 std::string target_costs_text(const Report& report, const analysis::Verdict& verdict) {
   const Pair best = pair_of(report, verdict);
-  const bool given = report.comparison.target_is_given, few = !few_evaluations_text(report.comparison).empty();
+  const bool given = report.comparison.target_is_given, few = evaluations_are_few(report.comparison);
   const double target =
       given ? report.comparison.target : analysis::common_target(std::vector{&best.arm, &best.baseline});
   if (!std::isfinite(target) || (!given && few)) return "";

@@ -172,7 +172,8 @@ TEST_CASE("report: an arm that diverged has a row next to those with a best rate
   REQUIRE(report(folder).status == 0);
   const std::string page = read_file(folder / "report.html");
   CHECK_THAT(page, Contains("mad, which diverged with 2 of 2 seeds, cannot be compared with adam.") &&
-                       Contains(">1e+30 (only one)</td><td data-label=\"final loss\">diverged</td>"));
+                       Contains(">1e+30 (only one)</td><td data-label=\"final loss\">diverged</td>") &&
+                       Contains("it diverged in dense steps; the learning rate was 1e+30"));  // sgd never freezes
 }
 
 TEST_CASE("report: a grid in which every rate diverged has no best rate, with --best, too", "[once]") {

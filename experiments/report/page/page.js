@@ -16,7 +16,7 @@
   addEventListener("DOMContentLoaded", () => openPart(location.hash));  // parts come after this script
   const source = document.getElementById("curves");
   if (!source || typeof Dygraph === "undefined") return;
-  const data = {axis: 0, axes: [], arms: []};
+  const data = {axis: 0, log_y: false, axes: [], arms: []};
   const root = document.documentElement;
   root.classList.add("js");
 
@@ -329,10 +329,13 @@
   // Takes new data. Arms whose box the reader has not touched are shown if they are at their best rate.
   const adopt = (fresh) => {
     Object.assign(data, fresh);
-    if (state.axis === null && data.axes.length) state.axis = data.axis;
+    if (state.axis === null && data.axes.length) {
+      state.axis = data.axis;
+      state.logY = element("log-y").checked = data.log_y;
+    }
     element("best-arms").hidden = data.arms.every((arm) => arm.best);
     element("all-arms").hidden = element("no-arms").hidden = data.arms.length < 2;
-    element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // one run is its own mean
+    element("bands").hidden = element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // one run is its own mean
     axis.replaceChildren(...data.axes.map((each, i) => new Option(each.label, String(i), false, i === state.axis)));
     data.arms.filter((arm) => !state.chosen.has(arm.name)).forEach((arm) => {
       arm.best ? state.shown.add(arm.name) : state.shown.delete(arm.name);

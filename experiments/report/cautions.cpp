@@ -1,0 +1,109 @@
+#include "experiments/report/cautions.hpp"
+
+#include <algorithm>
+
+#include "analysis/compare/rate_grid.hpp"
+#include "device/base/text.hpp"
+#include "experiments/output/comparison_output.hpp"
+#include "experiments/report/answers.hpp"
+#include "experiments/report/chart.hpp"
+#include "experiments/report/html.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::ArmFigures;
+using analysis::Comparison;
+using analysis::Verdict;
+
+/// Returns "Diverged: a (3 of 3 seeds).", or another such sentence on the arms that have a remark; empty if none
+/// has.
+template <class Remark>
+std::string named_arms(const Comparison& comparison, const std::string& what, const Remark& remark) {
+  std::vector<std::string> names;
+  for (const ArmFigures& arm : comparison.arms) {
+    if (const std::string text = remark(arm); !text.empty()) names.push_back(arm.name + text);
+  }
+  return names.empty() ? "" : what + ": " + join(names, "; ") + ".";
+}
+
+/// One warning on several grids, in place of one on each.
+struct JointWarning {
+  std::vector<std::string> own;  ///< the warnings on the individual grids
+  std::string text;              ///< empty if no grid has this warning
+};
+
+/// Returns the joint warning on the grids of the best arms for which text_of(grid) is not empty: `before`, their names
+/// with their best rates, `after`. If there is one such grid, its own warning is the joint one.
+template <class TextOf>
+JointWarning joint_warning(const Comparison& comparison, const TextOf& text_of, const std::string& before,
+                           const std::string& after) {
+  JointWarning joint;
+  std::vector<std::string> arms;
+  for (const std::string& name : best_arms(comparison)) {
+    if (grid_of(comparison, name) == comparison.grids.size()) continue;
+    const analysis::RateGrid grid = whole_grid(comparison, name);
+    const std::string text = text_of(grid);
+    if (text.empty()) continue;
+    joint.own.push_back("Warning: " + text + ".");
+    arms.push_back(grid.name + " (" + shortest(grid.rates[*grid.best]) + ")");
+  }
+  joint.text = joint.own.size() == 1 ? joint.own.front() : arms.empty() ? "" : before + enumerated(arms) + after;
+  return joint;
+}
+
+/// Returns the joint warnings on best rates that are far from the next ones, the smallest, or the largest of their
+/// grid.
+std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
+  const auto gap = [](const analysis::RateGrid& grid) { return grid.is_coarse() ? analysis::gap_text(grid) : ""; };
+  const auto edge = [](bool smallest) {
+    return [smallest](const analysis::RateGrid& grid) {
+      return grid.best_at_edge() && (*grid.best == 0) == smallest ? analysis::edge_text(grid) : "";
+    };
+  };
+  const std::string before = "Warning: the best learning rates of ";
+  return {joint_warning(comparison, edge(true), before,
+                        " are the smallest that were tried; better ones may be beyond them."),
+          joint_warning(comparison, edge(false), before,
+                        " are the largest that were tried; better ones may be beyond them."),
+          joint_warning(comparison, gap, "Warning: the learning rates next to the best ones of ",
+                        " differ from these by a factor of more than 5; rates between them may be better.")};
+}
+
+}  // namespace
+
+std::vector<std::string> cautions_of(const Report& report) {
+  const Comparison& comparison = report.comparison;
+  const std::vector<JointWarning> joint = rate_warnings(comparison);
+  std::vector<std::string> lines = {
+      named_arms(comparison, "Diverged",
+                 [](const ArmFigures& arm) { return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")"; }),
+      named_arms(comparison, "Ended above the starting loss", [](const ArmFigures& arm) {
+        if (!arm.above_start) return std::string();
+        return " (" + number(arm.final_loss.mean, 3) +
+               (arm.finished > 1 ? ", mean over " + html::counted(arm.finished, "seed") : "") + ")";
+      })};
+  for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
+  lines.push_back(few_evaluations_text(comparison));
+  for (const Verdict& verdict : comparison.verdicts) {
+    for (const std::string& line : warnings_on(verdict, comparison)) {
+      const auto found = std::ranges::find_if(
+          joint, [&](const JointWarning& each) { return std::ranges::find(each.own, line) != each.own.end(); });
+      const std::string& text = found == joint.end() ? line : found->text;
+      if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
+    }
+  }
+  if (comparison.verdicts.empty()) {
+    for (const JointWarning& each : joint) lines.push_back(each.text);
+  }
+  for (const SharedFinding& finding : report.findings) {
+    std::vector<std::string> names = report.shown;
+    if (finding.cause == analysis::Cause::ended_above_start)  // arms that rose in the mean are named above
+      std::erase_if(names, [&](const std::string& name) { return figures_of(comparison, name).above_start; });
+    if (const std::string line = line_on(names, finding, report.arms); !line.empty()) lines.push_back(line + ".");
+  }
+  std::erase(lines, "");
+  return lines;
+}
+
+}  // namespace onebit::experiments
