@@ -78,7 +78,7 @@ void shrink(std::vector<StageTraffic>& stages, double ratio) {
   }
 }
 
-/// Whether the workers of the log's run exchange no gradients, because each computes them from the whole batch.
+/// Whether every worker of the log's run computes the gradients from the whole batch, so that none are exchanged.
 bool has_whole_batch(const Job& job) {
   const std::string name = option_of(job.log->header, "model").value_or("");
   const auto model = std::ranges::find(sim::models(), name, &sim::ModelEntry::name);

@@ -11,8 +11,8 @@ namespace onebit::experiments {
 /// clearly longer.
 class Pace {
  public:
-  /// Registers that `done` of `all` units are done. now: seconds from any origin, never decreasing. The first call sets
-  /// the start: what was done before does not count.
+  /// Records that `done` of `all` units are done. now: seconds since an arbitrary origin, never decreasing. The first
+  /// call sets the start: what was done before does not count.
   void note(double done, double all, double now);
 
   /// Returns units per second; NaN while unknown.

@@ -58,8 +58,8 @@ Report report_of(analysis::LogSet logs, const ReportRequest& request, const netm
 
 std::vector<Figure> figures_of(const Report& report);
 
-/// Returns the prefix of the names of an arm's figures in a part of the page. The prefix contains the arm's number,
-/// because one arm's name may be a prefix of another's.
+/// Returns the prefix that the names of an arm's figures share in one part of the page. The prefix contains the arm's
+/// number, because one arm's name may be a prefix of another's.
 std::string numbered(const std::string& part, std::size_t arm);
 
 /// Writes one row per evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy, auc.

@@ -130,8 +130,8 @@ std::string seeds_range_text(std::vector<double> ratios, bool inverted) {
          ")";
 }
 
-/// Returns "may be 2.9 times as fast on eth1 (0.96 to 3.7 over 3 seeds)", the time on the first cluster until a loss is
-/// reached; empty if the times are about the same or unknown.
+/// Returns "may be 2.9 times as fast on eth1 (0.96 to 3.7 over 3 seeds)". This compares the times on the first cluster
+/// until a loss is reached. Empty if the times are about the same or unknown.
 std::string time_until_text(const Pair& pair, double target) {
   const double time = pair.here.seconds.empty() ? kNone : ratio_until(pair, kSeconds, target);
   if (!is_visible(time)) return "";

@@ -65,7 +65,8 @@ void visit_edges(Index nodes, bool second, const Visit& visit) {
   for (Index node = 1; node < nodes; ++node) visit(place(node), place(tree_parent(node, nodes)));
 }
 
-/// Visits the flows of one tree: half of the vector up and down every edge, and along the chain of every node.
+/// Visits the flows of one tree: half of the vector goes up and down every edge, and both ways along the chain of every
+/// node.
 void visit_tree(const Fabric& fabric, Bytes half, bool second, const FlowVisit& visit) {
   const Index width = fabric.width(), gate = second ? width - 1 : 0;
   visit_edges(fabric.nodes(), second, [&](Index child, Index parent) {

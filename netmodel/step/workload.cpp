@@ -19,7 +19,7 @@ Bytes layer_inputs(Index tokens, Index layers, Index hidden) {
   return Bytes(2 * static_cast<double>(tokens * layers * hidden));
 }
 
-/// A GPT-2 with times for six operations per parameter and token at 40 TFLOP/s on a V100, a third of them in the
+/// A GPT-2. Its times assume six operations per parameter and token at 40 TFLOP/s on a V100, a third of them in the
 /// forward pass. `parameters` is rounded.
 Workload gpt2(const std::string& name, const std::string& model, double parameters, Index layers, Index hidden) {
   const double seconds = 6 * parameters * 1024 / 40e12;
@@ -57,7 +57,7 @@ Workload language_workload(const std::string& name, const std::string& model, In
           activations};
 }
 
-/// Times for `per_second` images per second on a V100 in batches of 32, a third of the time in the forward pass.
+/// Times of a V100 that processes `per_second` images per second in batches of 32. The forward pass takes a third.
 std::vector<BatchTimes> images(double per_second) {
   const double seconds = 32 / per_second;
   return {{"v100", 32, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};

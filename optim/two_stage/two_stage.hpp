@@ -57,8 +57,8 @@ class TwoStage : public Optimizer {
   /// Makes a kernel that writes the momenta of the group's workers, row g at out + g * out_stride.
   LocalMomentaKernel local_momenta(const float* gradients, Index stride, const float* factors, float* out,
                                    Index out_stride) const;
-  /// Where the exchanged momenta are written: while some variances are still updated, to core().mean(), because the
-  /// previous momentum is still needed.
+  /// Where the exchanged momenta are written. While some variances are still updated, this is core().mean(), because
+  /// the previous momentum is still needed; afterwards, it is core().momentum().
   device::Buffer<float>& received() { return moves() ? core_.mean() : core_.momentum(); }
   /// Marks [tensors] in device memory: nonzero for tensors whose variance is still updated; null if there are none.
   const std::uint8_t* moving() const { return moves() ? tensors_->moving() : nullptr; }

@@ -43,8 +43,8 @@ class RowTable {
     }
   }
 
-  /// Opens the datasets of a log that is continued, and cuts the count to the rows that all of them have, because the
-  /// count may be too high after a power failure. Throws IoError.
+  /// Opens the datasets of a log that is continued. Lowers the count to the number of rows that all of them have,
+  /// because the count may be too high after a power failure. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
       : header_(header), committed_(h5::open_dataset(file, group.committed)) {
     h5::read_rows(committed_, H5T_NATIVE_INT64, std::span(&written_, 1), 0);

@@ -33,7 +33,7 @@ inline constexpr CifarFormat cifar100{2, 100};
 
 inline constexpr Index cifar_features = 3 * 32 * 32;
 
-/// Checks a whole file and returns its labels, at least one.
+/// Checks a whole file and returns its labels. Refuses a file without labels.
 std::vector<std::int32_t> parse_cifar(const Bytes& bytes, const CifarFormat& format);
 
 }  // namespace onebit::sim
