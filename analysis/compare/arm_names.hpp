@@ -37,8 +37,8 @@ bool has_effect(const std::string& option, const std::map<std::string, std::stri
 /// the colon.
 bool value_before(const std::string& a, const std::string& b);
 
-/// Whether configuration a comes before b: by the values of their options, first the label, then the optimizer and its
-/// learning rate. Numbers are ordered by size and come before other values.
+/// Whether configuration a comes before b. Compares the values of their options: first the label, then the optimizer,
+/// then its learning rate, then the others by name. Numbers are ordered by size and come before other values.
 bool options_before(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b);
 
 /// Returns the number if the whole text is one; otherwise NaN.

@@ -107,10 +107,10 @@ struct FreezeValidation {
   std::optional<FreezeChoice> choice;
 };
 
-/// Validates freezes. `candidates` are ordered from the earliest, `arms` as in the trials. Trials of a seed without a
-/// dense run are left out. The rows' intervals are corrected by Bonferroni over all of their verdicts, 1 + arms for
-/// each row. Throws ConfigError if the measure is undefined for the dense runs: their loss is at or below the
-/// reference, they have no accuracy, or they do not reach the target.
+/// Validates freezes. `candidates` are ordered from the earliest to the latest; `arms` have the same order as in the
+/// trials. Trials of a seed without a dense run are left out. The rows' intervals are corrected by Bonferroni over all
+/// of their verdicts, 1 + arms for each row. Throws ConfigError if the measure is undefined for the dense runs: their
+/// loss is at or below the reference, they have no accuracy, or they do not reach the target.
 FreezeValidation validate_freeze(const std::vector<std::string>& candidates, const std::vector<std::string>& arms,
                                  std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials,
                                  const FreezeCriterion& criterion);

@@ -219,8 +219,8 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
   }
 }
 
-/// Returns the given lags or, if there are none, the run's own lag, and a tenth and a third of it. A tenth of the run
-/// replaces the run's lag if that is unknown, or so long that two of them do not fit into the run.
+/// Returns the given lags or, if there are none, the run's own lag, and a tenth and a third of it. If the run's lag is
+/// unknown, or so long that two lags do not fit into the run, a tenth of the run replaces it.
 std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index all_steps, Index last_step) {
   if (!lags.empty()) return lags;
   Index rule = own > 0 && own <= all_steps / 2 ? own : std::max<Index>(1, all_steps / 10);

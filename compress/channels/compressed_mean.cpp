@@ -307,7 +307,7 @@ std::string CompressedMean::first_bad() const {
   return "";
 }
 
-/// Describes the worker's vector that an element of its errors belongs to.
+/// Describes which vector of the worker an element of its errors belongs to.
 std::string CompressedMean::vector_of(Index worker, Index state) const {
   return "worker " + std::to_string(worker) + "'s vector for " + tensor_at(state);
 }

@@ -34,8 +34,8 @@ ONEBIT_DEVICE double column_product(const Matrix& p, Index rows, Index c, Index 
   return lanes.sum(rows, [&p, c, d](Index i) { return p.get(i, c) * p.get(i, d); });
 }
 
-/// Makes the columns of a matrix orthonormal by modified Gram-Schmidt in double. A column that depends on those before
-/// it becomes 0.
+/// Makes the columns of a matrix orthonormal by modified Gram-Schmidt in double. A column that depends on earlier
+/// columns becomes 0.
 template <class Matrix, class Lanes>
 ONEBIT_DEVICE void orthonormalise(const Matrix& p, Index rows, const Lanes& lanes) {
   for (Index c = 0; c < p.columns; ++c) {

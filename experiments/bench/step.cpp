@@ -102,7 +102,7 @@ double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes
 
 StepBench bench_step(const sim::RunConfig& config, Index elements, Index rounds) {
   const auto cluster = steady_cluster(config, rounds), plain = steady_cluster(big_batch(config), rounds);
-  // The limits are those of all devices together. The probe runs on a CPU with all threads, or on one of the GPUs.
+  // The limits apply to all devices together. The probe runs on a CPU with all threads, or on one of the GPUs.
   const Device device = device::parse_devices(big_batch(config).device, config.threads).front();
   const double gpus = device.is_gpu() ? static_cast<double>(cluster->replicas().size()) : 1.0;
   StepBench bench;

@@ -1,6 +1,6 @@
 #pragma once
-// analyze --validate: trains a dense run for every seed and, at each candidate for the freeze, two runs that freeze
-// there: one without compression and one with it.
+// analyze --validate: trains a dense run for every seed. For each candidate step, it also trains runs that freeze at
+// that step: one without compression, one with it, and one for each further arm.
 
 #include <string>
 #include <vector>

@@ -17,7 +17,7 @@ using Rows = std::vector<MemoryPlan::Row>;
 
 constexpr Index kSteps = 6;
 
-/// Bytes that an open log takes in the program and in HDF5, whatever it contains; half of them are HDF5's code.
+/// Bytes that an open log takes in the program and in HDF5, whatever it contains. HDF5's code takes half of them.
 /// Measured with HDF5 1.10.
 constexpr Index kLog = 6'500'000;
 
