@@ -14,7 +14,7 @@ using netmodel::ComputeTimes;
 using netmodel::Seconds;
 using netmodel::StepEstimate;
 
-/// Adds the parts of a step `times` times.
+/// Adds the parts of a step, each multiplied by `times`.
 void add(StepEstimate& sum, const StepEstimate& step, double times) {
   for (const auto part :
        {&StepEstimate::step, &StepEstimate::forward, &StepEstimate::backward, &StepEstimate::optimizer,

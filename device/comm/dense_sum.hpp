@@ -14,8 +14,8 @@ class DenseSum {
  public:
   static constexpr Index kBlock = BlockTree::kBlock;
 
-  /// Prepares for rows of `columns` elements. Each of the shard's workers has to be absorbed, in index order, before
-  /// each take_mean.
+  /// Prepares for rows of `columns` elements. Before each take_mean, absorb must add each of the shard's workers, in
+  /// index order.
   DenseSum(const Shard& shard, Index columns);
 
   /// Adds the rows of the workers in `group`, which must belong to this shard; the row of worker group.first + r is at

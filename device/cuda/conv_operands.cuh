@@ -74,7 +74,7 @@ class PixelRows {
  public:
   using Share = Quad[kOwn];
 
-  /// data: image 0; images have `numbers` numbers each. rows: the total number of rows, counted from image 0.
+  /// data: image 0; every image has `numbers` floats. rows: the total number of rows, counted from image 0.
   __device__ PixelRows(const Reads& reads, const float* data, Index numbers, Index first, Index rows, unsigned dropped)
       : reads_(reads), dropped_(dropped), numbers_(numbers), channel_(thread() % kQuads * 4) {
     wrap();

@@ -135,7 +135,7 @@ struct Product {
 /// All sizes passed to it are 64 bits wide. It chooses its method by the shape: equal shapes give equal bits, but a row
 /// may differ in its last bits between products with different numbers of rows. cuBLAS sees the addresses of evenly
 /// spaced matrices, and has kernels for any alignment. The addresses of scattered matrices are in the GPU's memory:
-/// according to the manual of cuBLAS, they must be multiples of 16 bytes in the modes that use tensor cores
+/// according to the cuBLAS manual, they must be multiples of 16 bytes in the modes that use tensor cores
 /// (cublasGemmBatchedEx, "properly aligned"). The addresses of attention heads with an odd width are not.
 void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();

@@ -60,9 +60,9 @@ class LimitProbe {
   Buffer<float> a_, b_, c_, source_, target_;
 };
 
-/// Adds the floor of a step: the model's products; every gradient written once; every worker's encode (20.125 bytes per
-/// element); the servers' work on one vector; the update, which can decode their answer on the fly; and the touched
-/// rows of tables.
+/// Adds the floor of a step, the least work that it needs: the model's products; every gradient written once; the
+/// encode of every worker (20.125 bytes per element); the servers' work on one vector; the update, which can decode
+/// their answer on the fly; and the touched rows of tables.
 void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config, StepBench& bench) {
   const auto n = static_cast<double>(config.workers);
   const auto parameters = static_cast<double>(cluster.model().parameters());

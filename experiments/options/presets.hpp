@@ -1,6 +1,6 @@
 #pragma once
-// Named INI files. They are in the first of these folders that contains any: the one that the environment variable
-// ONEBIT_PRESETS names, presets/ next to the program, and share/onebit/presets in its installation.
+// Named INI files. They are in the first of these folders that contains any: the folder given by the environment
+// variable ONEBIT_PRESETS, presets/ next to the program, and share/onebit/presets in its installation.
 
 #include <string>
 #include <vector>

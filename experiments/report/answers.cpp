@@ -73,7 +73,7 @@ std::string possible_text(const Verdict& verdict) {
          number(100 * difference.high, 3) + "% higher";
 }
 
-/// Returns a clause if a better rate may exist for an arm; otherwise empty.
+/// Returns a clause if a better rate may exist for an arm, and an empty string otherwise.
 std::string edge_text(const Comparison& comparison, const std::string& arm) {
   if (grid_of(comparison, arm) == comparison.grids.size()) return "";
   const analysis::RateGrid grid = whole_grid(comparison, arm);

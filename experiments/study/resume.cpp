@@ -69,7 +69,7 @@ bool can_differ(const std::string& option) {
 }
 
 /// Says what to do about options that differ. An option that was left out should be given its value in the log; one
-/// that was given is meant to differ, if it can. All options of a comparison's arms count as given.
+/// that was given is meant to differ, if it can. All options of a comparison's arms are treated as given.
 std::string hint_for(const std::vector<Difference>& list, const OutputPolicy& policy, const sim::LogReader& log) {
   std::vector<std::string> meant;
   for (const Difference& difference : list) {

@@ -1,5 +1,6 @@
 #pragma once
-// The results of a sweep as a grid: its arms against the values of one option, over the seeds.
+// The results of a sweep as a grid. A row is an arm, a column is a value of one option, and a cell holds the runs of
+// all seeds.
 
 #include <cstdint>
 #include <map>

@@ -10,8 +10,8 @@ namespace onebit::experiments {
 class FolderLock {
  public:
   /// Takes the lock of a shard, given as "i/n"; each shard has its own lock. A lock whose process is gone is taken
-  /// over: from this host immediately, from another host after kSilence without a heartbeat. Throws ConfigError if
-  /// another sweep is running.
+  /// over: immediately if the process ran on this host, otherwise after kSilence without a heartbeat. Throws
+  /// ConfigError if another sweep is running.
   FolderLock(const std::string& folder, const std::string& shard);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

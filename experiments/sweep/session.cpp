@@ -153,7 +153,7 @@ void SweepSession::write_run_file(const Point& point, const PointPlan& plan) {
   files::write(results_.path(point.name, ".ini"), text);
 }
 
-/// Refuses a log whose data differ from those that would be read now; it must not count as done.
+/// Refuses a log whose data have changed since its run, because its point must not count as done.
 void SweepSession::check_data() {
   for (const Point& point : points_) {
     const PointResult& result = results_.of(point.name);

@@ -106,7 +106,7 @@ class Formulas {
     return step;
   }
 
-  /// Adds `flows` streams of `bytes` each that leave every node.
+  /// Adds `flows` streams that leave every node, with `bytes` bytes each.
   Step through_nics(Step step, double flows, double bytes) const {
     step.nic_streams = flows;
     step.nic_bytes = flows * bytes;

@@ -87,7 +87,8 @@ double relative_error(const Cluster& cluster, const Measurement& row) {
   return predicted(cluster, row) / row.seconds.value - 1;
 }
 
-/// Minimises f after Nelder and Mead, "A simplex method for function minimization", Computer Journal 7, 1965.
+/// Minimises f by the method of Nelder and Mead, "A simplex method for function minimization", Computer Journal 7,
+/// 1965.
 Point minimise(const std::function<double(const Point&)>& f, std::size_t dimensions, double size) {
   std::vector<std::pair<double, Point>> simplex;
   for (std::size_t i = 0; i <= dimensions; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Options for what crosses between workers in model parallelism.
+// Options for what the workers send each other in model parallelism.
 
 #include <string>
 

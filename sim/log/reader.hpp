@@ -60,7 +60,7 @@ class LogReader {
   /// ConfigError if there is no such column, IoError on damage.
   std::vector<double> column(const std::string& name) const;
 
-  /// Read the committed rows. Throw ConfigError if a column is missing, IoError on damage.
+  /// Read the committed rows. Throw ConfigError if a column is missing, and IoError if the log is damaged.
   std::vector<StepRow> steps() const;
   std::vector<WorkerRow> workers() const;
   std::vector<TensorRow> tensors() const;

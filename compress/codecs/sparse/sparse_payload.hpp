@@ -16,9 +16,9 @@ namespace onebit::compress {
 ///
 /// An index takes ceil(log2 n) bits, or with `gaps` a Rice code (Golomb 1966; Rice 1979) of the number of elements
 /// skipped since the previous one: its quotient by 2^b in unary, then b bits of remainder. 2^b is the largest power of
-/// two that does not exceed the mean gap, floor((n - count) / count); b = 0 if that is below 1. All gaps together are
-/// at most n - count, so the indices take at most count (b + 1) + (n - count) / 2^b bits. That is never more than a
-/// bitmap of n bits, and it grows with the number of elements sent.
+/// two that does not exceed the mean gap, floor((n - count) / count); b = 0 if that is below 1. All gaps add up to at
+/// most n - count, so the indices take at most count (b + 1) + (n - count) / 2^b bits. That is never more than a bitmap
+/// of n bits, and it grows with the number of elements sent.
 struct SparsePayload {
   bool counted;
   bool gaps;
