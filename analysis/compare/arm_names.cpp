@@ -166,9 +166,13 @@ std::string label_meanings(std::span<const Options> arms) {
   std::vector<std::string> meanings;
   for (const std::pair<std::string, Options>& each : labels) {
     std::vector<std::string> effective = options;
-    std::erase_if(effective, [&](const std::string& option) { return !has_effect(option, each.second); });
+    const bool is_optimizer = value_in(each.second, "optimizer") == each.first;
+    std::erase_if(effective, [&](const std::string& option) {
+      return !has_effect(option, each.second) || (is_optimizer && option == "optimizer");
+    });
     const std::string meaning = name_by(effective, each.second, full_name);
-    if (!meaning.empty() && meaning != each.first) meanings.push_back(each.first + " is " + meaning);
+    const bool names_optimizer = std::ranges::find(effective, "optimizer") != effective.end();
+    if (!meaning.empty()) meanings.push_back(each.first + (names_optimizer ? " is " : " has ") + meaning);
   }
   return join(meanings, "; ");
 }

@@ -19,7 +19,7 @@ inline constexpr const char* kLabel = "label";
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
 /// Says what the labels of configurations stand for: the options in which labels differ, without those that vary within
-/// a label or have no effect with the label's optimizer and codec: "small is adam, batch 8; large is lamb, batch 16".
+/// a label or have no effect with the label's optimizer and codec: "small is adam, batch 8; ef-sgd has codec top-k".
 /// Empty if there are no labels, or if each label is the text of its options.
 std::string label_meanings(std::span<const std::map<std::string, std::string>> arms);
 

@@ -134,7 +134,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
-<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> <span id="bands">Bands: 95% interval of the mean over seeds (Student's t).</span> Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs diverged ends in a cross, at the last evaluation with a finite loss for every seed. Values between two evaluations are interpolated. Log x leaves out the evaluation before the first step.</p>
+<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> <span id="bands">Bands: 95% interval of the mean over seeds (Student's t).</span> If more than 6 arms are shown, only those in bold have bands. Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs diverged ends in a cross, at the last evaluation with a finite loss for every seed. Values between two evaluations are interpolated. Log x leaves out the evaluation before the first step.</p>
 </section>
 )";
 

@@ -83,11 +83,14 @@ TEST_CASE("arm names: what labels stand for, without what varies within one of t
   const Options sparse = {
       {"label", "b"}, {"optimizer", "ef-sgd"}, {"codec", "top-k"}, {"codec.k", "0.1"}, {"freeze", "never"}};
   CHECK(label_meanings(std::vector{dense, sparse}) == "a is sgd; b is ef-sgd, codec top-k, k 0.1");
+  Options own = sparse;  // a label that is its optimizer
+  own["label"] = "ef-sgd";
+  CHECK(label_meanings(std::vector{dense, own}) == "a is sgd; ef-sgd has codec top-k, k 0.1");
   const auto cut = [](const char* label, const char* codec, const char* k) {
     return Options{{"label", label}, {"optimizer", "sgd"}, {"boundary.codec", codec}, {"boundary.k", k}};
   };
   CHECK(label_meanings(std::vector{cut("a", "fp32", "0.01"), cut("b", "top-k", "0.1")}) ==
-        "a is boundary codec fp32; b is boundary codec top-k, boundary k 0.1");
+        "a has boundary codec fp32; b has boundary codec top-k, boundary k 0.1");
 }
 
 TEST_CASE("arm names: a single arm is named after its optimizer") {

@@ -50,7 +50,8 @@
 
   // ---- lines: one for each arm, or one for each of its runs
   const linesOf = (arm) => {
-    const half = arm.calm ? arm.half : null;  // the band of an arm that rose would hide the others
+    // The band of an arm that rose would hide the others, as would those of many arms.
+    const half = arm.calm && (arm.best || state.shown.size <= 6) ? arm.half : null;
     const rest = arm.diverged > 0 && arm.diverged < arm.runs.length;
     const name = rest ? `${arm.name}, mean of ${arm.runs.length - arm.diverged} that did not diverge` : arm.name;
     if (!state.seeds) return [lineOf(arm, name, arm.x, arm.mean, half, arm.ends_diverged)];
