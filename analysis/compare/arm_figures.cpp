@@ -139,30 +139,34 @@ RunCurve curve_of(const TimedRun& run, const std::vector<NamedAxis>& axes) {
   return curve;
 }
 
-/// Returns the point on one axis at which a run reached the target; NaN: not reached.
-double reached_along(const NamedAxis& axis, const TimedRun& run, double target) {
+/// Returns how(x, losses, target) for the evaluations of a run, with x on one axis.
+template <class How>
+auto along(const NamedAxis& axis, const TimedRun& run, double target, const How& how) {
   std::vector<double> x, losses;
   for (const sim::EvaluationRow& row : run.run->evaluations) {
     x.push_back(axis.value(run, row));
     losses.push_back(row.loss);
   }
-  return reached_at(x, losses, target);
+  return how(x, losses, target);
 }
 
 TargetCost cost_of(const std::vector<TimedRun>& all, double target, const std::vector<NamedAxis>& axes) {
   const Runs runs = runs_that(
       all, [](const TimedRun& run) { return run.outcome == Outcome::finished || run.outcome == Outcome::diverged; });
-  const auto along = [&](const NamedAxis& axis) {
-    return interval_of(runs, [&](const TimedRun& run) { return reached_along(axis, run, target); });
-  };
   TargetCost cost;
   cost.runs = static_cast<Index>(runs.size());
   cost.reached = std::ranges::count_if(
-      runs, [&](const TimedRun* run) { return !std::isnan(reached_along(axes.front(), *run, target)); });
-  cost.steps = along(axes[0]);
-  cost.samples = along(axes[1]);
-  cost.bytes = along(axes[2]);
-  for (std::size_t i = 3; i < axes.size(); ++i) cost.seconds.push_back({axes[i].cluster, along(axes[i])});
+      runs, [&](const TimedRun* run) { return !std::isnan(along(axes.front(), *run, target, evaluated_at)); });
+  cost.is_bound =
+      std::ranges::any_of(runs, [&](const TimedRun* run) { return along(axes.front(), *run, target, is_rough); });
+  const auto on = [&](const NamedAxis& axis) {
+    return interval_of(
+        runs, [&](const TimedRun& run) { return along(axis, run, target, cost.is_bound ? evaluated_at : reached_at); });
+  };
+  cost.steps = on(axes[0]);
+  cost.samples = on(axes[1]);
+  cost.bytes = on(axes[2]);
+  for (std::size_t i = 3; i < axes.size(); ++i) cost.seconds.push_back({axes[i].cluster, on(axes[i])});
   return cost;
 }
 

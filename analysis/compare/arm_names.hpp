@@ -20,7 +20,7 @@ std::vector<std::string> arm_names(std::span<const std::map<std::string, std::st
 
 /// Says what the labels of configurations stand for: the options in which labels differ, without those that vary within
 /// a label or have no effect with the label's optimizer and codec: "small is adam, batch 8; ef-sgd has codec top-k".
-/// Empty if there are no labels, or if each label is the text of its options.
+/// Empty if there are no labels, or if labels differ only in the optimizers that they name.
 std::string label_meanings(std::span<const std::map<std::string, std::string>> arms);
 
 /// Returns an arm's name as it appears in a sentence: "adam (lr 0.01, batch 8)" for "adam, lr 0.01, batch 8".

@@ -213,14 +213,20 @@ OptionValues arm_options(const Run& run) {
   return options;
 }
 
+StartAndEnd losses_of(const Run& run) {
+  const double start = run.evaluations.front().loss, end = run.summary.final_loss;
+  return {start, end, 1, end > start ? 1 : 0};
+}
+
 StartAndEnd start_and_end(const Arm& arm) {
   StartAndEnd losses{0, 0, 0, 0};
   for (const Run& run : arm.runs) {
     if (outcome_of(run) != Outcome::finished || run.evaluations.empty()) continue;
-    losses.start += run.evaluations.front().loss;
-    losses.end += run.summary.final_loss;
-    losses.above += run.summary.final_loss > run.evaluations.front().loss ? 1 : 0;
-    ++losses.runs;
+    const StartAndEnd own = losses_of(run);
+    losses.start += own.start;
+    losses.end += own.end;
+    losses.above += own.above;
+    losses.runs += own.runs;
   }
   losses.start /= static_cast<double>(losses.runs);
   losses.end /= static_cast<double>(losses.runs);

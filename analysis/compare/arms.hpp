@@ -83,6 +83,9 @@ struct StartAndEnd {
 };
 StartAndEnd start_and_end(const Arm& arm);
 
+/// Returns those of one finished run, which has evaluations.
+StartAndEnd losses_of(const Run& run);
+
 /// Groups runs into arms. If every arm has a label, arms are named by their labels and the options in which they differ
 /// (arm_names), and sorted by them. Otherwise they are named after their files, <arm>-<seed>.h5, if that gives distinct
 /// names, and then stay in order of appearance; failing that, by the options in which they differ. If one log has an

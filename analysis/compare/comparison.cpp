@@ -5,7 +5,6 @@
 #include <set>
 
 #include "analysis/compare/arm_names.hpp"
-#include "analysis/compare/late_losses.hpp"
 #include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
@@ -50,14 +49,13 @@ double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& gr
   return common_target(counted);
 }
 
-/// Returns the smallest of the finished runs' numbers of evaluations, as `count` counts them; 0 if none finished.
-template <class Count>
-Index fewest_evaluations(std::span<const Arm> arms, const Count& count) {
+/// Returns the smallest number of evaluations of a finished run; 0 if none finished.
+Index fewest_evaluations(std::span<const Arm> arms) {
   Index fewest = 0;
   for (const Arm& arm : arms) {
     for (const Run& run : arm.runs) {
-      if (outcome_of(run) != Outcome::finished || run.evaluations.empty()) continue;
-      fewest = fewest == 0 ? count(run) : std::min<Index>(fewest, count(run));
+      const Index count = std::ssize(run.evaluations);
+      if (outcome_of(run) == Outcome::finished && count > 0 && (fewest == 0 || count < fewest)) fewest = count;
     }
   }
   return fewest;
@@ -157,8 +155,7 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   if (std::string labels = meanings_of_labels(arms); !labels.empty()) comparison.notes.push_back(std::move(labels));
   if (!is_replay(arms.front().runs.front().header))  // replays have no verdicts
     comparison.notes.insert(comparison.notes.end(), references.notes.begin(), references.notes.end());
-  comparison.evaluations = fewest_evaluations(arms, [](const Run& run) { return std::ssize(run.evaluations); });
-  comparison.late_evaluations = fewest_evaluations(arms, late_evaluations);
+  comparison.evaluations = fewest_evaluations(arms);
   comparison.target_is_given = !std::isnan(request.target);
   comparison.target = comparison.target_is_given
                           ? request.target

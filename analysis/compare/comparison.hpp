@@ -31,7 +31,6 @@ struct Comparison {
   bool target_is_given = false;     ///< whether the target was requested
   bool target_skips_risen = false;  ///< whether the default target leaves out an arm that ended above its start
   Index evaluations = 0;            ///< fewest evaluations of a finished run
-  Index late_evaluations = 0;       ///< fewest evaluations of a finished run in the last fifth of its steps
   std::vector<ArmFigures> arms;     ///< figures of the arms, in the given order
   /// The compute times used; none if the rules give a workload or both passes.
   std::vector<ComputingGroup> computing;

@@ -49,7 +49,8 @@ LateLosses late_losses(const Run& run) {
     if (before > 0 && row.loss > before) late.rise = std::max(late.rise, row.loss / before - 1);
     sum += before = row.loss;
   }
-  const Index count = late_evaluations(run);
+  const Index count =
+      std::ranges::count_if(run.evaluations, [&](const sim::EvaluationRow& row) { return is_late(run, row); });
   if (count >= least_late_evaluations) late.mean = sum / static_cast<double>(count);
   return late;
 }
@@ -78,8 +79,8 @@ std::string falling_text(const Arm& behind, const Arm& ahead, double margin) {
          (most > 0 ? " by " + percent(most) + " or less" : " no longer") + ": a longer run may change the order";
 }
 
-/// Returns the warning if the arms differ or are equivalent in the last evaluations alone; otherwise empty.
-std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
+/// Sets hinges_on_last, with a warning as the result, or rests_on_last; otherwise the result is empty.
+std::string hinge_text(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   std::vector<double> here, there;
   double rise = 0;
   for (const std::uint32_t seed : verdict.seeds) {
@@ -90,24 +91,29 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, const Verdict& verdi
       rise = std::max(rise, late.rise);
     }
   }
-  const Difference difference = paired_difference(there, here, verdict.criterion.level_of_each());
   const double margin = verdict.criterion.margin;
-  const bool equivalent = verdict.judgement == Judgement::equivalent;
-  const bool agrees = equivalent ? within_margin(difference, margin)
-                                 : !difference.contains_zero() && difference.mean * verdict.difference.mean > 0;
-  if (!(rise > margin) || agrees || std::isnan(difference.low)) return "";
+  const bool open = verdict.judgement == Judgement::not_resolved,
+             equivalent = verdict.judgement == Judgement::equivalent;
+  const auto is_unknown = [](double mean) { return std::isnan(mean); };
+  verdict.rests_on_last = std::ranges::any_of(there, is_unknown) || std::ranges::any_of(here, is_unknown);
+  if (verdict.rests_on_last) return "";
+  const Difference difference = paired_difference(there, here, verdict.criterion.level_of_each());
+  const bool agrees = open         ? difference.contains_zero()
+                      : equivalent ? within_margin(difference, margin)
+                                   : !difference.contains_zero() && difference.mean * verdict.difference.mean > 0;
+  verdict.hinges_on_last = rise > margin && !agrees && !std::isnan(difference.low);
+  if (!verdict.hinges_on_last) return "";
   return "averaged over the evaluations in the last fifth of the steps, the losses of " + arm.name + " and " +
-         baseline.name + (equivalent ? " are not shown to be equivalent (" : " cannot be told apart (") +
+         baseline.name +
+         (open         ? " differ ("
+          : equivalent ? " are not shown to be equivalent ("
+                       : " cannot be told apart (") +
          range_text(difference) +
          "): the verdict hinges on the last evaluation, and in that fifth, losses rise by up to " + percent(rise) +
          " from one evaluation to the next";
 }
 
 }  // namespace
-
-Index late_evaluations(const Run& run) {
-  return std::ranges::count_if(run.evaluations, [&](const sim::EvaluationRow& row) { return is_late(run, row); });
-}
 
 void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const double shift = verdict.difference.mean;
@@ -116,11 +122,10 @@ void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict) {
     const std::string falling = falling_text(behind, ahead, verdict.criterion.margin);
     if (!falling.empty()) verdict.warnings.push_back(falling);
   }
-  constexpr Judgement judged[] = {Judgement::better, Judgement::worse, Judgement::equivalent};
+  constexpr Judgement judged[] = {Judgement::better, Judgement::worse, Judgement::equivalent, Judgement::not_resolved};
   if (std::ranges::find(judged, verdict.judgement) == std::end(judged)) return;
   const std::string hinge = hinge_text(baseline, arm, verdict);
-  verdict.hinges_on_last = !hinge.empty();
-  if (verdict.hinges_on_last) verdict.warnings.push_back(hinge);
+  if (!hinge.empty()) verdict.warnings.push_back(hinge);
 }
 
 }  // namespace onebit::analysis

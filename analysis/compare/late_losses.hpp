@@ -5,17 +5,14 @@
 
 namespace onebit::analysis {
 
-/// Evaluations in the last fifth of the steps that a run needs for Verdict::hinges_on_last.
+/// Number of evaluations in the last fifth of the steps from which on their mean is compared, too.
 inline constexpr Index least_late_evaluations = 3;
 
-/// Returns the number of a run's evaluations in the last fifth of its steps.
-Index late_evaluations(const Run& run);
-
 /// Warns if the arm with the higher loss was still improving when the runs ended, each of its runs clearly faster than
-/// any run of the other arm. Also warns, and sets Verdict::hinges_on_last, if the final losses differ (or are
-/// equivalent) while the means over the last fifth of the steps (at least least_late_evaluations) do not, and if the
-/// loss of a run rises there between two evaluations by more than the margin. Precondition: both arms trained, and no
-/// run diverged.
+/// any run of the other arm. Also warns, and sets Verdict::hinges_on_last, if the means over the last fifth of the
+/// steps give another verdict than the final losses do, and if the loss of a run rises there between two evaluations by
+/// more than the margin. If a run has too few evaluations there, it sets Verdict::rests_on_last. Precondition: neither
+/// arm ended above its starting loss, and no run diverged.
 void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict);
 
 }  // namespace onebit::analysis

@@ -5,14 +5,35 @@
 
 namespace onebit::analysis {
 
+namespace {
+
+/// Returns the index of the first loss at or below the target, or the number of losses.
+std::size_t first_at(std::span<const double> loss, double target) {
+  std::size_t i = 0;
+  while (i < loss.size() && !(loss[i] <= target)) ++i;
+  return i;
+}
+
+}  // namespace
+
 double reached_at(std::span<const double> x, std::span<const double> loss, double target) {
-  for (std::size_t i = 0; i < loss.size(); ++i) {
-    if (!(loss[i] <= target)) continue;
-    if (i == 0 || !std::isfinite(loss[i - 1])) return x[i];
-    const double share = (loss[i - 1] - target) / (loss[i - 1] - loss[i]);
-    return x[i - 1] + share * (x[i] - x[i - 1]);
-  }
-  return std::numeric_limits<double>::quiet_NaN();
+  const std::size_t i = first_at(loss, target);
+  if (i == loss.size() || i == 0 || !std::isfinite(loss[i - 1])) return evaluated_at(x, loss, target);
+  const double share = (loss[i - 1] - target) / (loss[i - 1] - loss[i]);
+  return x[i - 1] + share * (x[i] - x[i - 1]);
+}
+
+double evaluated_at(std::span<const double> x, std::span<const double> loss, double target) {
+  const std::size_t i = first_at(loss, target);
+  return i < loss.size() ? x[i] : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool is_rough(std::span<const double> steps, std::span<const double> loss, double target) {
+  constexpr double most = 0.2;
+  const std::size_t i = first_at(loss, target);
+  if (i == 0 || i == loss.size()) return false;
+  const double apart = steps[i] - steps[i - 1];
+  return apart > 1 && apart > most * steps[i] * (1 + 1e-9);
 }
 
 double common_target(std::span<const Arm* const> arms) {

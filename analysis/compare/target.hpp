@@ -13,6 +13,13 @@ namespace onebit::analysis {
 /// The spans have equal length.
 double reached_at(std::span<const double> x, std::span<const double> loss, double target);
 
+/// Returns the x of the first evaluation at or below the target. NaN: not reached.
+double evaluated_at(std::span<const double> x, std::span<const double> loss, double target);
+
+/// Whether the loss came down to the target between two evaluations that are too far apart to interpolate: by more than
+/// one step, and by more than a fifth of the steps until the second one.
+bool is_rough(std::span<const double> steps, std::span<const double> loss, double target);
+
 /// Returns the lowest loss that every finished run of these arms reached: the best evaluated loss of the worst of them.
 /// NaN if none finished.
 double common_target(std::span<const Arm* const> arms);

@@ -348,7 +348,7 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
     conclude(baseline, arm, verdict);
   }
   verdict.sentence = main_clause(baseline, arm, verdict) + rates_clause(baseline, arm, verdict);
-  if (verdict.neither_trained) verdict.sentence += "; neither arm trained: both ended above their starting losses";
+  if (verdict.neither_trained) verdict.sentence += "; both arms ended above their starting losses";
   verdict.warnings = warnings_of(baseline, arm);
   if (!diverged && !start_and_end(baseline).rose() && !start_and_end(arm).rose())
     add_late_warnings(baseline, arm, verdict);

@@ -247,8 +247,7 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
-/// Looks for a run that ended above its starting loss by more than noise: it did not train, whatever its other figures
-/// say.
+/// Looks for a run that ended above its starting loss by more than noise.
 void check_rise(const Facts& facts, Found& found) {
   const std::vector<sim::EvaluationRow> rows = facts.log.evaluations();
   if (facts.log.status() != sim::RunStatus::finished || rows.empty()) return;
@@ -273,11 +272,11 @@ Finding divergence(const Facts& facts, const std::string& event) {
             "check the data for values that are not finite or far too large, and check the initial weights"};
   }
   const sim::StepRow& last = facts.steps.back();
-  std::string text = "it diverged in dense steps";
+  std::string text = "it diverged";
   const std::map<std::string, std::string> options = {facts.log.header().config.begin(),
                                                       facts.log.header().config.end()};
   if (has_effect("freeze", options) || has_effect("codec", options))
-    text += ", before anything was frozen or compressed";
+    text += " in dense steps, before anything was frozen or compressed";
   text += "; the learning rate was " + text_of(last.lr);
   if (has_losses) {
     text += ", the loss " + text_of(facts.steps.front().loss) + " at first and " + text_of(last.loss) + " at " +

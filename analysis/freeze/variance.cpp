@@ -220,11 +220,13 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
 }
 
 /// Returns the given lags or, if there are none, the run's own lag, and a tenth and a third of it. If the run's lag is
-/// unknown, or so long that two lags do not fit into the run, a tenth of the run replaces it.
-std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index all_steps, Index last_step) {
+/// unknown, or so long that two lags do not fit into the run and it did not freeze after one of them, a tenth of the
+/// run replaces it.
+std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index all_steps, Index last_step,
+                                   Index freeze_step) {
   if (!lags.empty()) return lags;
   Index rule = own > 0 && own <= all_steps / 2 ? own : std::max<Index>(1, all_steps / 10);
-  if (rule > last_step / 2) rule = std::max<Index>(1, last_step / 10);  // of a run that ended early
+  if (rule > last_step / 2 && freeze_step <= rule) rule = std::max<Index>(1, last_step / 10);  // it ended early
   for (const Index lag : {rule / 10, rule / 3, rule}) {
     if (lag > 0) lags.push_back(lag);
   }
@@ -250,7 +252,8 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
   add_norms(rows, probes, log.path(), view);
   view.own_lag = log.header().variance_lag;
   const Index all_steps = planned_steps(log.header(), rows);
-  const std::vector<Index> lags = lags_or_default(options.lags, view.own_lag, all_steps, rows.back().step);
+  const std::vector<Index> lags =
+      lags_or_default(options.lags, view.own_lag, all_steps, rows.back().step, view.freeze_step);
   view.rule_lag = lags.back();
   const auto dwell = static_cast<Index>(number_of(log.header(), "freeze.dwell", 0));
   view.rule_dwell = dwell > 0 ? dwell : optim::default_dwell(view.rule_lag);

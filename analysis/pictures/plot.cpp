@@ -120,9 +120,30 @@ void write_data(const Plot& plot, std::ostringstream& script) {
   }
 }
 
+/// Returns the labels of a logarithmic axis that spans less than a factor of 100: powers of ten, and 2 and 5 times
+/// these; none for a longer axis, where gnuplot labels the powers of ten, and none if there would be fewer than two.
+std::vector<double> ticks_between(double least, double most) {
+  std::vector<double> ticks;
+  if (!(most / least < 100)) return ticks;
+  for (double power = std::pow(10, std::floor(std::log10(least))); power <= most; power *= 10) {
+    for (const double tick : {power, 2 * power, 5 * power}) {
+      if (tick >= least && tick <= most) ticks.push_back(tick);
+    }
+  }
+  if (ticks.size() < 2) ticks.clear();
+  return ticks;
+}
+
+void write_ticks(char axis, const std::vector<double>& ticks, std::ostringstream& script) {
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    if (i == 0) script << "set " << axis << "tics (";
+    script << (i == 0 ? "" : ", ") << ticks[i];
+  }
+  if (!ticks.empty()) script << ")\n";
+}
+
 /// gnuplot would extend a logarithmic axis to powers of ten, and label only these. Instead, the axis ends with the
-/// curves. If they span less than a factor of 100, 2 and 5 times a power of ten are labelled too; if there would still
-/// be fewer than two labels, the axis stays as gnuplot makes it.
+/// curves, unless that leaves it without labels.
 void write_log_x(const Plot& plot, std::ostringstream& script) {
   script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -133,18 +154,10 @@ void write_log_x(const Plot& plot, std::ostringstream& script) {
       most = std::max(most, curve.x[i]);
     }
   }
-  std::vector<double> ticks;
-  if (most / least < 100) {
-    for (double power = std::pow(10, std::floor(std::log10(least))); power <= most; power *= 10) {
-      for (const double tick : {power, 2 * power, 5 * power}) {
-        if (tick >= least && tick <= most) ticks.push_back(tick);
-      }
-    }
-    if (ticks.size() < 2) return;
-  }
+  const std::vector<double> ticks = ticks_between(least, most);
+  if (most / least < 100 && ticks.empty()) return;
   script << "set xrange [*:*] noextend\n";
-  for (std::size_t i = 0; i < ticks.size(); ++i) script << (i == 0 ? "set xtics (" : ", ") << ticks[i];
-  if (!ticks.empty()) script << ")\n";
+  write_ticks('x', ticks, script);
 }
 
 void write_frame(const Plot& plot, std::ostringstream& script) {
@@ -155,8 +168,10 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
          << " noenhanced\nset border 3\nset tics nomirror out\n";
   if (plot.log_x) write_log_x(plot, script);
   if (plot.log_y) script << "set logscale y\n";
-  if (const std::optional<Range> range = range_of(plot))
+  if (const std::optional<Range> range = range_of(plot)) {
     script << "set yrange [" << range->low << ":" << range->high << "]\n";
+    if (plot.log_y) write_ticks('y', ticks_between(range->low, range->high), script);
+  }
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
     const double x = plot.curves[c].mark_x;
     if (x <= 0) continue;

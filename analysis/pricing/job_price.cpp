@@ -196,14 +196,15 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::C
   return price;
 }
 
-std::optional<double> seconds_to_target(double target, const Job& job, const ClusterPrice& price) {
-  std::vector<double> seconds, losses;
+TargetSeconds seconds_to_target(double target, const Job& job, const ClusterPrice& price) {
+  std::vector<double> steps, seconds, losses;
   for (const sim::EvaluationRow& row : job.log->evaluations) {
+    steps.push_back(static_cast<double>(row.step));
     seconds.push_back(price.timeline->at(row.step));
     losses.push_back(row.loss);
   }
-  const double reached = reached_at(seconds, losses, target);
-  return std::isnan(reached) ? std::nullopt : std::optional(reached);
+  const bool rough = is_rough(steps, losses, target);
+  return {rough ? evaluated_at(seconds, losses, target) : reached_at(seconds, losses, target), rough};
 }
 
 }  // namespace onebit::analysis

@@ -58,8 +58,12 @@ void write_schedule(const Job& job, const netmodel::Cluster& cluster, const netm
 /// Returns the cluster with its network at another rate: nominal, effective and stream cap change in proportion.
 netmodel::Cluster with_rate(netmodel::Cluster cluster, netmodel::BytesPerSecond effective);
 
-/// Returns the seconds from the start until the evaluated loss of a log first falls to `target` (reached_at); none if
-/// it never does.
-std::optional<double> seconds_to_target(double target, const Job& job, const ClusterPrice& price);
+/// Seconds from the start until the evaluated loss of a log first falls to a target (reached_at); NaN if it never does.
+struct TargetSeconds {
+  double seconds;
+  bool is_bound;  ///< whether they are an upper bound (evaluated_at), because the evaluations are too far apart
+                  ///< (is_rough)
+};
+TargetSeconds seconds_to_target(double target, const Job& job, const ClusterPrice& price);
 
 }  // namespace onebit::analysis

@@ -213,12 +213,17 @@ Json price_and_print(const Options& options, const PriceConfig& config, const Jo
   const analysis::ClusterPrice price = analysis::price_job(job, cluster, config.cost_model);
   if (!options.json) print_price(price, job, std::cout);
   if (std::isnan(config.target)) return to_json(price, job);
-  const std::optional<double> target = analysis::seconds_to_target(config.target, job, price);
+  const analysis::TargetSeconds target = analysis::seconds_to_target(config.target, job, price);
   if (!options.json) {
+    const std::string after =
+        std::string("after ") + (target.is_bound ? "at most " : "") + seconds_text(target.seconds);
+    const char* const why = target.is_bound ? " (evaluations are too far apart to interpolate)" : "";
     std::cout << "held-out loss " << shortest(config.target) << ": "
-              << (target ? "after " + seconds_text(*target) : "never reached") << "\n";
+              << (std::isnan(target.seconds) ? "never reached" : after + why) << "\n";
   }
-  return to_json(price, job).with("target_seconds", target.value_or(PriceConfig::kNotGiven));
+  return to_json(price, job)
+      .with("target_seconds", target.seconds)
+      .with("target_is_bound", Json::boolean(target.is_bound));
 }
 
 /// Returns a text such as "a step is 37% shorter than dense Adam's at 27.9 Gb/s, the highest effective rate of a node's

@@ -6,7 +6,6 @@
 #include <map>
 #include <ostream>
 
-#include "analysis/compare/late_losses.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/output/screen.hpp"
 #include "experiments/output/time_output.hpp"
@@ -43,6 +42,7 @@ Json arm_json(const ArmFigures& arm) {
                        {"communication", communication_json(arm.times.front().communication)},
                        {"to_target", Json::object({{"runs", cost.runs},
                                                    {"reached", cost.reached},
+                                                   {"is_bound", Json::boolean(cost.is_bound)},
                                                    {"steps", interval_json(cost.steps)},
                                                    {"samples", interval_json(cost.samples)},
                                                    {"bytes", interval_json(cost.bytes)},
@@ -140,14 +140,15 @@ bool has_boundary(const std::vector<ArmFigures>& arms) {
   return std::ranges::any_of(arms, [](const ArmFigures& arm) { return std::isfinite(arm.boundary_bytes.mean); });
 }
 
-Table arms_table(const std::vector<ArmFigures>& arms) {
+Table arms_table(const std::vector<ArmFigures>& arms, bool remarks) {
   const bool clicks = has_auc(arms), crosses = has_boundary(arms);
   Table table({"arm", "finished", "final loss", "bytes/worker", crosses ? "at boundary" : "vs fp16", "vs fp32",
                clicks ? "AUC" : "accuracy", "best loss"});
   const std::optional<std::size_t> best = lowest_loss(arms);
   for (std::size_t a = 0; a < arms.size(); ++a) {
     const ArmFigures& arm = arms[a];
-    table.add({arm.name, std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
+    table.add({arm.name + (remarks && arm.diverged == 0 ? outcome_remark(arm) : ""),
+               std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
                bytes_text(arm.bytes.mean),
                crosses ? bytes_text(arm.boundary_bytes.mean) : ratio_text(arm.ratio_fp16.times.mean),
                ratio_text(arm.ratio_fp32.times.mean), clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy),
@@ -170,26 +171,12 @@ std::string baselines_of(const std::vector<ArmFigures>& arms) {
   return join(parts, "; ");
 }
 
-bool evaluations_are_few(const analysis::Comparison& comparison) {
-  constexpr Index enough = 5;
-  return comparison.evaluations > 0 && comparison.evaluations < enough;
-}
-
 std::string few_evaluations_text(const analysis::Comparison& comparison) {
-  using analysis::Judgement;
-  constexpr Judgement judged[] = {Judgement::better, Judgement::worse, Judgement::equivalent};
-  const bool one = comparison.late_evaluations < analysis::least_late_evaluations &&
-                   std::ranges::any_of(comparison.verdicts, [&](const analysis::Verdict& verdict) {
-                     return std::ranges::find(judged, verdict.judgement) != std::end(judged);
-                   });
-  std::vector<std::string> consequences;
-  if (evaluations_are_few(comparison)) consequences.emplace_back("curves and costs of reaching a loss are rough");
-  if (one) consequences.emplace_back("verdicts rest on the last evaluation alone");
-  if (consequences.empty()) return "";
-  const Index count = evaluations_are_few(comparison) ? comparison.evaluations : comparison.late_evaluations;
+  constexpr Index enough = 5;
+  const Index count = comparison.evaluations;
+  if (count == 0 || count >= enough) return "";
   return "Runs have as few as " + std::to_string(count) + (count == 1 ? " evaluation" : " evaluations") +
-         (evaluations_are_few(comparison) ? "" : " in the last fifth of the steps") + ", so " +
-         join(consequences, ", and ") + " (a smaller --eval.every evaluates more often).";
+         ", so curves and costs of reaching a loss are rough (a smaller --eval.every evaluates more often).";
 }
 
 std::string target_text(const analysis::Comparison& comparison) {
@@ -205,6 +192,11 @@ std::string diverged_remark(const ArmFigures& arm) {
                            : " (" + std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged)";
 }
 
+std::string outcome_remark(const ArmFigures& arm) {
+  const std::string diverged = diverged_remark(arm);
+  return diverged.empty() && arm.above_start ? " (ended above its start)" : diverged;
+}
+
 Table targets_table(const analysis::Comparison& comparison) {
   std::vector<std::string> header = {"to a loss of " + number(comparison.target, 5), "reached", "steps", "samples",
                                      "bytes/worker"};
@@ -217,12 +209,13 @@ Table targets_table(const analysis::Comparison& comparison) {
       others.push_back(arm.name);
       continue;
     }
-    std::vector<std::string> row = {arm.name + diverged_remark(arm),
-                                    std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
-                                    interval_text(cost.steps, 3), interval_text(cost.samples, 3),
-                                    with_interval(bytes_text(cost.bytes.mean), cost.bytes)};
+    std::vector<std::string> costs = {interval_text(cost.steps, 3), interval_text(cost.samples, 3),
+                                      with_interval(bytes_text(cost.bytes.mean), cost.bytes)};
     for (const analysis::ClusterSeconds& time : cost.seconds)
-      row.push_back(with_interval(seconds_text(time.seconds.mean), time.seconds));
+      costs.push_back(with_interval(seconds_text(time.seconds.mean), time.seconds));
+    std::vector<std::string> row = {arm.name + diverged_remark(arm),
+                                    std::to_string(cost.reached) + "/" + std::to_string(cost.runs)};
+    for (const std::string& text : costs) row.push_back(cost.is_bound && text != "-" ? "≤ " + text : text);
     table.add(std::move(row));
   }
   if (!others.empty()) table.add({"no run reached it: " + join(others, "; ")});

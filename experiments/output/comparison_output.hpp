@@ -17,22 +17,23 @@ bool has_auc(const std::vector<analysis::ArmFigures>& arms);
 /// Whether an arm has a boundary, at which bytes are counted.
 bool has_boundary(const std::vector<analysis::ArmFigures>& arms);
 /// Returns one row per arm, over its seeds. The arm with the lowest loss is marked. If there are such values, AUC
-/// replaces the accuracy, and the bytes at a boundary replace the ratio to fp16.
-Table arms_table(const std::vector<analysis::ArmFigures>& arms);
+/// replaces the accuracy, and the bytes at a boundary replace the ratio to fp16. remarks: whether the name of an arm
+/// that ended above its starting loss says so.
+Table arms_table(const std::vector<analysis::ArmFigures>& arms, bool remarks = false);
 /// Names the baselines of the ratios in arms_table; there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
 /// Prints one line for every run that did not finish.
 void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);
-/// Whether a run has so few evaluations that curves and costs of reaching a loss are rough.
-bool evaluations_are_few(const analysis::Comparison& comparison);
-/// Returns a warning if evaluations_are_few, or if a verdict rests on the last evaluation alone because a run has fewer
-/// than three in the last fifth of its steps; otherwise empty.
+/// Returns a warning that runs were rarely evaluated; empty if they have at least five evaluations.
 std::string few_evaluations_text(const analysis::Comparison& comparison);
 
 /// Says where the loss to reach comes from, and adds the warning of few_evaluations_text.
 std::string target_text(const analysis::Comparison& comparison);
 /// Returns " (1 of 3 diverged)", which follows an arm's name; empty if no run of it diverged.
 std::string diverged_remark(const analysis::ArmFigures& arm);
+/// Returns diverged_remark or, for an arm without a diverged run that ended above its starting loss, " (ended above its
+/// start)".
+std::string outcome_remark(const analysis::ArmFigures& arm);
 
 /// Returns each arm's cost of reaching the target. The comparison must have a target.
 Table targets_table(const analysis::Comparison& comparison);

@@ -54,6 +54,7 @@ std::string merged(const std::vector<std::string>& texts) {
 /// Findings with one cause, on several runs.
 struct Group {
   analysis::Cause cause;
+  analysis::Severity severity;
   std::string hint;                ///< that of the first run
   std::vector<std::string> texts;  ///< equal but for numbers
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;
@@ -67,12 +68,17 @@ struct Group {
 };
 
 void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run& run, std::vector<Group>& groups) {
-  const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
-  auto group = std::ranges::find_if(groups, [&](const Group& each) { return each.takes(text, arm); });
-  if (group == groups.end())
-    group = groups.insert(groups.end(),
-                          {.cause = finding.cause, .hint = finding.hint, .texts = {}, .seeds = {}, .paths = {}});
-  group->texts.push_back(text);
+  auto group = std::ranges::find_if(
+      groups, [&](const Group& each) { return each.severity == finding.severity && each.takes(finding.text, arm); });
+  if (group == groups.end()) {
+    group = groups.insert(groups.end(), {.cause = finding.cause,
+                                         .severity = finding.severity,
+                                         .hint = finding.hint,
+                                         .texts = {},
+                                         .seeds = {},
+                                         .paths = {}});
+  }
+  group->texts.push_back(finding.text);
   group->seeds[arm].push_back(run.summary.seed);
   group->paths.push_back(run.summary.path);
 }
@@ -81,6 +87,17 @@ std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {
   std::vector<std::string> runs;
   for (const auto& [arm, seeds] : finding.seeds) runs.push_back(arms[arm].name + ", " + seeds_text(seeds));
   return join(runs, "; ");
+}
+
+/// Returns "out/adam-1.h5 and 1 more".
+std::string files_text(const SharedFinding& finding) {
+  const std::size_t others = finding.paths.size() - 1;
+  return finding.paths.front() + (others > 0 ? " and " + std::to_string(others) + " more" : "");
+}
+
+/// Returns "problem: the loss ended at 11.9–14.2, ...".
+std::string severe_text(const SharedFinding& finding) {
+  return std::string(analysis::name(finding.severity)) + ": " + finding.text;
 }
 
 }  // namespace
@@ -96,24 +113,26 @@ std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
   }
   std::vector<SharedFinding> findings;
   for (Group& group : groups) {
-    findings.push_back(
-        {group.cause, merged(group.texts), std::move(group.hint), std::move(group.seeds), std::move(group.paths)});
+    findings.push_back({group.cause, group.severity, merged(group.texts), std::move(group.hint), std::move(group.seeds),
+                        std::move(group.paths)});
   }
   return findings;
 }
 
+std::string plain_line_of(const SharedFinding& finding, std::span<const Arm> arms) {
+  return runs_text(finding, arms) + ": " + finding.text + " (" + files_text(finding) + ")";
+}
+
 std::string line_of(const SharedFinding& finding, std::span<const Arm> arms) {
-  const std::size_t others = finding.paths.size() - 1;
-  const std::string more = others > 0 ? " and " + std::to_string(others) + " more" : "";
   const std::string hint = finding.hint.empty() ? "" : "; " + finding.hint;
-  return runs_text(finding, arms) + ": " + finding.text + hint + " (" + finding.paths.front() + more + ")";
+  return runs_text(finding, arms) + ": " + severe_text(finding) + hint + " (" + files_text(finding) + ")";
 }
 
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding, std::span<const Arm> arms) {
   SharedFinding part = finding;
   std::erase_if(part.seeds,
                 [&](const auto& runs) { return std::ranges::find(names, arms[runs.first].name) == names.end(); });
-  return part.seeds.empty() ? "" : runs_text(part, arms) + ": " + part.text;
+  return part.seeds.empty() ? "" : runs_text(part, arms) + ": " + severe_text(part);
 }
 
 }  // namespace onebit::experiments

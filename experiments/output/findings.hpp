@@ -15,9 +15,8 @@ namespace onebit::experiments {
 /// that differ only in numbers.
 struct SharedFinding {
   analysis::Cause cause = analysis::Cause::errors_lost;
-  /// Severity and text, with ranges of the numbers in which runs differ: "problem: the loss ended at 11.9–14.2,
-  /// ...".
-  std::string text;
+  analysis::Severity severity = analysis::Severity::warning;
+  std::string text;  ///< with ranges of the numbers in which runs differ: "the loss ended at 11.9–14.2, ..."
   std::string hint;  ///< what to do about it, with the numbers of the first run; may be empty
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;  ///< seeds by index of the arm
   std::vector<std::string> paths;
@@ -29,8 +28,11 @@ std::vector<SharedFinding> findings_of(std::span<const analysis::Arm> arms);
 /// Returns "adam, lr 0.1, seeds 1, 2: problem: ...; lower optimizer.lr (out/adam-1.h5 and 1 more)".
 std::string line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms);
 
-/// Returns such a line for only the runs whose arms have one of these names, without hint and files; empty if there are
-/// none.
+/// Returns the line without severity and hint.
+std::string plain_line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms);
+
+/// Returns such a line with the severity for only the runs whose arms have one of these names, without hint and files;
+/// empty if there are none.
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding,
                     std::span<const analysis::Arm> arms);
 

@@ -1,6 +1,7 @@
 #include "experiments/output/time_output.hpp"
 
 #include "device/base/text.hpp"
+#include "experiments/output/comparison_output.hpp"
 #include "experiments/output/interval_output.hpp"
 
 namespace onebit::experiments {
@@ -38,11 +39,11 @@ Table communication_table(const std::vector<ArmFigures>& arms) {
   for (std::size_t a = 0; a < arms.size(); ++a) {
     if (shown[a]) continue;
     const Rows& rows = rows_of[a];
-    std::string names = arms[a].name;
+    std::string names = arms[a].name + diverged_remark(arms[a]);
     for (std::size_t b = a + 1; b < arms.size(); ++b) {
       if (shown[b] || rows_of[b] != rows) continue;
       shown[b] = true;
-      names += "; " + arms[b].name;
+      names += "; " + arms[b].name + diverged_remark(arms[b]);
     }
     table.add({names});
     for (const std::vector<std::string>& row : rows) table.add(row);

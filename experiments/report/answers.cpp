@@ -10,6 +10,7 @@
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/costs.hpp"
+#include "experiments/report/grids.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/savings.hpp"
 
@@ -266,35 +267,8 @@ std::string own_times_text(const ArmFigures& arm) {
 
 }  // namespace
 
-const ArmFigures& figures_of(const Comparison& comparison, const std::string& name) {
-  return *std::ranges::find(comparison.arms, name, &ArmFigures::name);
-}
-
-bool is_at_best(const Comparison& comparison, const std::string& arm) {
-  const std::size_t index = grid_of(comparison, arm);
-  if (index == comparison.grids.size()) return true;
-  const analysis::RateGrid& grid = comparison.grids[index];
-  return !grid.best || comparison.arms[grid.arms[*grid.best]].name == arm;
-}
-
-std::string name_at_best(const Comparison& comparison, const std::string& arm) {
-  const std::size_t index = grid_of(comparison, arm);
-  return index == comparison.grids.size() || !is_at_best(comparison, arm) ? arm : comparison.grids[index].name;
-}
-
 std::string diverged_seeds(const ArmFigures& arm) {
   return std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed");
-}
-
-analysis::RateGrid whole_grid(const Comparison& comparison, const std::string& arm) {
-  analysis::RateGrid grid = comparison.grids[grid_of(comparison, arm)];
-  const analysis::Rates& rates = figures_of(comparison, arm).rates;
-  const auto best = std::ranges::find(rates.tried, rates.rate);
-  grid.rates = rates.tried;
-  if (!is_at_best(comparison, arm)) grid.best.reset();
-  if (grid.best)
-    grid.best = best == rates.tried.end() ? std::nullopt : std::optional<std::size_t>(best - rates.tried.begin());
-  return grid;
 }
 
 std::string answers_html(const Report& report) {

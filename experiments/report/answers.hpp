@@ -5,23 +5,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the figures of the arm with this name, which is one of the comparison's.
-const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, const std::string& name);
-
-/// Whether an arm is at the best rate of its grid, or the grid has none. Verdicts name other arms only as a baseline
-/// that was asked for.
-bool is_at_best(const analysis::Comparison& comparison, const std::string& arm);
-
-/// Returns the name of an arm's grid, which omits the rate, if the arm is at its best rate; otherwise the arm's own
-/// name.
-std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
-
 /// Returns how many of an arm's seeds diverged: "2 of 3 seeds".
 std::string diverged_seeds(const analysis::ArmFigures& arm);
-
-/// Returns the grid of an arm at its best rate, with all rates that were tried, even those that --best left out; its
-/// `arms` contain only those that are left.
-analysis::RateGrid whole_grid(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Returns the answer, the costs, and the evidence on both for every verdict; the reader can open the evidence. Without
 /// verdicts, returns how far the arms at the best rates got.

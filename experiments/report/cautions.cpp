@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "analysis/compare/arm_names.hpp"
+#include "analysis/compare/late_losses.hpp"
 #include "analysis/compare/rate_grid.hpp"
 #include "device/base/text.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/report/answers.hpp"
 #include "experiments/report/chart.hpp"
+#include "experiments/report/grids.hpp"
 #include "experiments/report/html.hpp"
 
 namespace onebit::experiments {
@@ -70,6 +73,22 @@ std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
                         " differ from these by a factor of more than 5; rates between them may be better.")};
 }
 
+/// Names the verdicts that rest on one evaluation of each run; empty if none does.
+std::string last_line(const Comparison& comparison) {
+  std::vector<std::string> arms;
+  for (const Verdict& verdict : comparison.verdicts) {
+    const bool judged = verdict.judgement == analysis::Judgement::better ||
+                        verdict.judgement == analysis::Judgement::worse ||
+                        verdict.judgement == analysis::Judgement::equivalent;
+    if (judged && verdict.rests_on_last) arms.push_back(analysis::spoken_name(name_at_best(comparison, verdict.arm)));
+  }
+  if (arms.empty()) return "";
+  return std::string(arms.size() == 1 ? "The verdict on " : "The verdicts on ") + enumerated(arms) +
+         (arms.size() == 1 ? " rests" : " rest") +
+         " on the last evaluation of each run, because runs have fewer than " +
+         std::to_string(analysis::least_late_evaluations) + " in the last fifth of their steps.";
+}
+
 }  // namespace
 
 std::vector<std::string> cautions_of(const Report& report) {
@@ -78,13 +97,17 @@ std::vector<std::string> cautions_of(const Report& report) {
   std::vector<std::string> lines = {
       named_arms(comparison, "Diverged",
                  [](const ArmFigures& arm) { return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")"; }),
-      named_arms(comparison, "Ended above the starting loss", [](const ArmFigures& arm) {
+      named_arms(comparison, "Ended above the starting loss", [&](const ArmFigures& arm) {
         if (!arm.above_start) return std::string();
-        return " (" + number(arm.final_loss.mean, 3) +
-               (arm.finished > 1 ? ", mean over " + html::counted(arm.finished, "seed") : "") + ")";
+        const analysis::StartAndEnd losses =
+            start_and_end(*std::ranges::find(report.arms, arm.name, &analysis::Arm::name));
+        return arm.finished < 2 ? " (" + number(losses.end, 3) + ")"
+                                : " (" + std::to_string(losses.above) + " of " + html::counted(losses.runs, "seed") +
+                                      "; " + final_loss_text(arm) + ")";
       })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
   lines.push_back(few_evaluations_text(comparison));
+  lines.push_back(last_line(comparison));
   for (const Verdict& verdict : comparison.verdicts) {
     for (const std::string& line : warnings_on(verdict, comparison)) {
       const auto found = std::ranges::find_if(

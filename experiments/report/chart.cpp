@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <set>
 
 #include "experiments/output/comparison_output.hpp"
-#include "experiments/report/answers.hpp"
+#include "experiments/output/interval_output.hpp"
 #include "experiments/report/assets.hpp"
+#include "experiments/report/grids.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -16,6 +19,9 @@ using analysis::LossCurve;
 
 /// Largest number of points per curve on the page.
 constexpr std::size_t kMostPoints = 400;
+
+/// Number of patterns of dashes that the page's script has.
+constexpr std::size_t kDashes = 7;
 
 /// Returns at most kMostPoints of `count` indices, evenly spread, including the first and the last.
 std::vector<std::size_t> thinned(std::size_t count) {
@@ -52,29 +58,30 @@ Json run_json(const analysis::RunCurve& run) {
                        {"x", Json::array(axes)}});
 }
 
-/// How an arm is drawn: the arms of a grid share a colour, and its rates differ in their dashes.
+/// How an arm is drawn: the arms of a grid share a colour, and those at one rate, whatever the grid, share their
+/// dashes, except that the best rate of a grid has none.
 struct Look {
   std::size_t colour = 0, dash = 0;
   bool best = false;
 };
 
 std::vector<Look> looks_of(const analysis::Comparison& comparison, std::span<const std::string> shown) {
+  std::set<double> rates;
+  for (const analysis::RateGrid& grid : comparison.grids) {
+    std::ranges::copy_if(grid.rates, std::inserter(rates, rates.end()),
+                         [](double rate) { return std::isfinite(rate); });
+  }
   std::vector<Look> looks(comparison.arms.size());
   for (std::size_t g = 0; g < comparison.grids.size(); ++g) {
     const analysis::RateGrid& grid = comparison.grids[g];
-    std::size_t others = 0;
     for (std::size_t i = 0; i < grid.arms.size(); ++i) {
       const bool is_shown = std::ranges::find(shown, comparison.arms[grid.arms[i]].name) != shown.end();
-      looks[grid.arms[i]] = {g, i == grid.best.value_or(0) ? 0 : ++others, is_shown};
+      const bool solid = i == grid.best || grid.arms.size() == 1;
+      const auto place = static_cast<std::size_t>(std::distance(rates.begin(), rates.find(grid.rates[i])));
+      looks[grid.arms[i]] = {g, solid ? 0 : 1 + place % kDashes, is_shown};
     }
   }
   return looks;
-}
-
-/// Returns what the box of an arm says next to its name: " (1 of 3 diverged)"; empty for an arm that trained.
-std::string remark_of(const ArmFigures& arm) {
-  const std::string diverged = diverged_remark(arm);
-  return diverged.empty() && arm.above_start ? " (ended above its start)" : diverged;
 }
 
 Json arm_json(const ArmFigures& arm, const Look& look) {
@@ -92,7 +99,7 @@ Json arm_json(const ArmFigures& arm, const Look& look) {
                        {"calm", Json::boolean(sets_range(arm))},
                        {"diverged", arm.diverged},
                        {"ends_diverged", Json::boolean(ends_diverged(arm))},
-                       {"remark", remark_of(arm)},
+                       {"remark", outcome_remark(arm)},
                        {"mean", numbers(points, [&](std::size_t i) { return shown[i].loss.mean; })},
                        {"half", numbers(points, [&](std::size_t i) { return shown[i].loss.half_width; })},
                        {"x", Json::array(axes)},
@@ -134,37 +141,11 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
-<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> <span id="bands">Bands: 95% interval of the mean over seeds (Student's t).</span> If more than 6 arms are shown, only those in bold have bands. Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs diverged ends in a cross, at the last evaluation with a finite loss for every seed. Values between two evaluations are interpolated. Log x leaves out the evaluation before the first step.</p>
+<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> <span id="dashes">An arm's best learning rate has a solid line; of the others, each rate has its own dashes.</span> <span id="bands">Bands: 95% interval of the mean over seeds (Student's t). If more than 6 arms are shown, only those in bold have bands.</span> Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs all diverged ends in a cross, at the last evaluation with a finite loss for every seed; if only some of them did, the line is the mean of the others. A triangle at the top marks where a line leaves the chart. Values between two evaluations are interpolated. Log x leaves out evaluations at 0.</p>
 </section>
 )";
 
 }  // namespace
-
-std::vector<std::string> best_arms(const analysis::Comparison& comparison) {
-  std::vector<std::string> best, all;
-  for (const analysis::RateGrid& grid : comparison.grids) {
-    const ArmFigures& arm = comparison.arms[grid.arms[grid.best.value_or(0)]];
-    if (grid.best || arm.rates.tried.size() <= 1) best.push_back(arm.name);
-  }
-  for (const ArmFigures& arm : comparison.arms) all.push_back(arm.name);
-  return best.empty() ? all : best;
-}
-
-std::vector<std::string> front_arms(const analysis::Comparison& comparison) {
-  std::vector<std::string> names = best_arms(comparison);
-  for (const analysis::Verdict& verdict : comparison.verdicts) {
-    if (std::ranges::find(names, verdict.baseline) == names.end() && !is_at_best(comparison, verdict.baseline))
-      names.push_back(verdict.baseline);
-  }
-  return names;
-}
-
-std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm) {
-  const auto holds = [&](const analysis::RateGrid& grid) {
-    return std::ranges::any_of(grid.arms, [&](std::size_t a) { return comparison.arms[a].name == arm; });
-  };
-  return static_cast<std::size_t>(std::ranges::find_if(comparison.grids, holds) - comparison.grids.begin());
-}
 
 bool sets_range(const ArmFigures& arm) {
   return arm.finished > 0 && arm.diverged == 0 && !arm.above_start;
@@ -183,8 +164,20 @@ bool spans_decades(const analysis::Comparison& comparison, std::span<const std::
   return least > 0 && std::isfinite(least) && most >= decade * least;
 }
 
-bool has_seeds(const analysis::Comparison& comparison) {
-  return std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.runs > 1; });
+bool has_seeds(const analysis::Comparison& comparison, std::span<const std::string> shown) {
+  return std::ranges::any_of(comparison.arms, [&](const ArmFigures& arm) {
+    return arm.finished > 1 && std::ranges::find(shown, arm.name) != shown.end();
+  });
+}
+
+std::string final_loss_text(const ArmFigures& arm) {
+  std::vector<double> losses;
+  for (const analysis::RunCurve& run : arm.run_curves) {
+    if (run.outcome == analysis::Outcome::finished && !run.losses.empty()) losses.push_back(run.losses.back());
+  }
+  if (!arm.above_start || losses.size() < 2) return interval_text(arm.final_loss);
+  const auto [least, most] = std::ranges::minmax(losses);
+  return number(least, 3) + " to " + number(most, 3);
 }
 
 bool ends_diverged(const ArmFigures& arm) {

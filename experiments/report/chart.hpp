@@ -10,16 +10,6 @@
 
 namespace onebit::experiments {
 
-/// Returns the names of the arms at the best rate of their grids, and of those whose only rate was tried; all arms if
-/// there are none.
-std::vector<std::string> best_arms(const analysis::Comparison& comparison);
-
-/// Returns the best arms and those baselines of verdicts that are at another rate, because they were requested.
-std::vector<std::string> front_arms(const analysis::Comparison& comparison);
-
-/// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.
-std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm);
-
 /// Whether an arm sets the range of a chart's axes: a run of it finished, no run of it diverged, and it did
 /// not end above its starting loss.
 bool sets_range(const analysis::ArmFigures& arm);
@@ -28,8 +18,12 @@ bool sets_range(const analysis::ArmFigures& arm);
 /// linear axis would hide how they end.
 bool spans_decades(const analysis::Comparison& comparison, std::span<const std::string> shown);
 
-/// Whether an arm has runs with several seeds.
-bool has_seeds(const analysis::Comparison& comparison);
+/// Whether one of the shown arms has several finished runs, so that its figures have intervals.
+bool has_seeds(const analysis::Comparison& comparison, std::span<const std::string> shown);
+
+/// Returns an arm's final loss: mean and interval or, if it ended above its starting loss, the range over its seeds,
+/// which may span orders of magnitude: "0.47 to 1e+07".
+std::string final_loss_text(const analysis::ArmFigures& arm);
 
 /// Whether the curve of an arm ends because its runs diverged: at least one diverged and none finished.
 bool ends_diverged(const analysis::ArmFigures& arm);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "experiments/output/comparison_output.hpp"
 #include "experiments/output/price_output.hpp"
 #include "netmodel/cluster/fabric.hpp"
 
@@ -97,7 +98,7 @@ std::string parts_line(const Report& report) {
     const std::string text = step_text(step_of(*arm, 0));
     auto same = std::ranges::find(steps, text, &std::pair<std::string, std::vector<std::string>>::first);
     if (same == steps.end()) same = steps.insert(same, {text, {}});
-    same->second.push_back(arm->name);
+    same->second.push_back(arm->name + diverged_remark(*arm));
   }
   if (steps.empty()) return "";
   const bool exchanges = std::ranges::any_of(

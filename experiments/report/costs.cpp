@@ -5,16 +5,49 @@
 
 #include "device/base/text.hpp"
 #include "experiments/report/answers.hpp"
+#include "experiments/report/grids.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-/// Returns " (0.97 to 2.8)", the range of speed_text's number.
-std::string range_text(const Speed& speed) {
+/// Returns the ends of the range of speed_text's number.
+std::pair<std::string, std::string> range_of(const Speed& speed) {
   const bool faster = speed.ratio >= 1;
-  const std::string least = number(faster ? speed.low : 1 / speed.high, 3),
-                    most = number(faster ? speed.high : 1 / speed.low, 3);
-  return least == most ? "" : " (" + least + " to " + most + ")";
+  return {number(faster ? speed.low : 1 / speed.high, 3), number(faster ? speed.high : 1 / speed.low, 3)};
+}
+
+/// Returns " (0.97 to 2.8)", the range of speed_text's number; empty if it has none.
+std::string range_text(const Speed& speed) {
+  const auto [least, most] = range_of(speed);
+  return has_range(speed) ? " (" + least + " to " + most + ")" : "";
+}
+
+bool is_encoded(const netmodel::Traffic& traffic) {
+  return traffic.type != netmodel::WireType::fp32;
+}
+
+/// Whether a run of an arm exchanges encoded vectors, at a boundary between workers too.
+bool compresses(const analysis::Arm& arm) {
+  return std::ranges::any_of(arm.runs, [](const analysis::Run& run) {
+    return std::ranges::any_of(run.exchanges, [](const analysis::StepRange& range) {
+      return range.compressed || std::ranges::any_of(range.each, is_encoded);
+    });
+  });
+}
+
+/// Whether all steps of both arms that exchange anything have the same exchanges, apart from what hides them.
+bool exchange_alike(const Pair& pair) {
+  std::vector<netmodel::TrafficList> exchanges;
+  for (const analysis::Arm* arm : {&pair.arm, &pair.baseline}) {
+    for (const analysis::Run& run : arm->runs) {
+      for (const analysis::StepRange& range : run.exchanges) {
+        if (range.each.empty()) continue;
+        exchanges.push_back(range.each);
+        for (netmodel::Traffic& traffic : exchanges.back()) traffic.overlaps_backward = false;
+      }
+    }
+  }
+  return std::ranges::all_of(exchanges, [&](const auto& each) { return each == exchanges.front(); });
 }
 
 }  // namespace
@@ -32,11 +65,14 @@ Pair pair_of(const Report& report, const analysis::Verdict& verdict) {
           figures_of(report.comparison, verdict.baseline)};
 }
 
-bool are_both_dense(const Pair& pair) {
-  const auto is_dense = [](const analysis::Arm& arm) {
-    return std::ranges::none_of(example_of(arm).exchanges, &analysis::StepRange::compressed);
-  };
-  return is_dense(pair.arm) && is_dense(pair.baseline);
+Uncertain uncertain_of(const Pair& pair) {
+  if (exchange_alike(pair)) return Uncertain::both;
+  return compresses(pair.baseline) && !compresses(pair.arm) ? Uncertain::baseline : Uncertain::arm;
+}
+
+bool has_range(const Speed& speed) {
+  const auto [least, most] = range_of(speed);
+  return least != most;
 }
 
 bool workers_differ(const Pair& pair) {
@@ -45,13 +81,17 @@ bool workers_differ(const Pair& pair) {
 
 std::vector<Speed> speeds_of(const Pair& pair) {
   std::vector<Speed> speeds;
-  const bool dense = are_both_dense(pair);
+  const Uncertain uncertain = uncertain_of(pair);
   for (std::size_t c = 0; c < pair.here.seconds.size(); ++c) {
     const analysis::ClusterSeconds &here = pair.here.seconds[c], &there = pair.there.seconds[c];
     const double ratio = there.seconds.mean / here.seconds.mean;
     if (!std::isfinite(ratio)) continue;
-    const auto [low, high] = dense ? std::minmax({ratio, there.longer / here.longer, there.shorter / here.shorter})
-                                   : std::pair(there.seconds.mean / here.longer, there.seconds.mean / here.shorter);
+    const auto ratio_if = [&](double analysis::ClusterSeconds::*end) {
+      return (uncertain == Uncertain::arm ? there.seconds.mean : there.*end) /
+             (uncertain == Uncertain::baseline ? here.seconds.mean : here.*end);
+    };
+    const auto [low, high] =
+        std::minmax({ratio, ratio_if(&analysis::ClusterSeconds::longer), ratio_if(&analysis::ClusterSeconds::shorter)});
     speeds.push_back({c, ratio, low, high});
   }
   return speeds;
@@ -95,7 +135,7 @@ std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const st
 }
 
 std::string bytes_saved_text(double here, double there) {
-  if (here == there) return here > 0 ? "sends the same number of bytes" : "sends nothing, either";
+  if (here == there) return here > 0 ? "sends the same number of bytes" : "sends nothing either";
   const double ratio = there / here;
   if (!is_visible(ratio)) return "";
   return ratio > 1 ? "sends " + number(ratio, 3) + " times fewer bytes"

@@ -21,14 +21,24 @@ struct Pair {
 /// Returns the arms of a verdict and their figures, which must outlive the result.
 Pair pair_of(const Report& report, const analysis::Verdict& verdict);
 
-/// Whether neither arm compresses, so that an error of the estimates concerns both alike.
-bool are_both_dense(const Pair& pair);
+/// Whose estimated exchanges may be off when the times of two arms are compared.
+enum class Uncertain {
+  arm,
+  baseline,  ///< it compresses, and the arm does not
+  both,      ///< by the same share: the steps with an exchange are the same in both arms
+};
+Uncertain uncertain_of(const Pair& pair);
 
 /// Whether the arms have different numbers of workers.
 bool workers_differ(const Pair& pair);
 
-/// The time of a baseline divided by that of an arm on one cluster; low and high: if the arm's exchanges take longer or
-/// shorter by the cluster's uncertainty or, if are_both_dense, those of both arms.
+/// Says which estimates are the least certain: what follows "the".
+inline constexpr const char* kLeastCertain =
+    "estimates for short messages and compressed exchanges are the least certain: some of these took up to 2.9 times "
+    "as long when measured.";
+
+/// The time of a baseline divided by that of an arm on one cluster; low and high: if the exchanges of uncertain_of take
+/// longer or shorter by the cluster's uncertainty.
 struct Speed {
   std::size_t cluster = 0;
   double ratio = std::numeric_limits<double>::quiet_NaN(), low = ratio, high = ratio;
@@ -36,6 +46,9 @@ struct Speed {
 
 /// Returns the speeds on all clusters on which both times are known.
 std::vector<Speed> speeds_of(const Pair& pair);
+
+/// Whether the ends of a speed's range differ as they are shown.
+bool has_range(const Speed& speed);
 
 /// Returns the verb that precedes speed_text; it says "may" if the range leaves open whether the arm is faster.
 std::string verb_of(const Speed& speed);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "experiments/report/chart.hpp"
+#include "experiments/report/grids.hpp"
 #include "experiments/report/varied.hpp"
 
 namespace onebit::experiments {
@@ -25,6 +26,10 @@ analysis::Curve curve_of(const analysis::ArmFigures& arm, const analysis::LossCu
   return result;
 }
 
+void add_sentence(const std::string& sentence, Figure& figure) {
+  figure.caption += (figure.caption.empty() ? "" : " ") + sentence;
+}
+
 /// Returns a figure with captions and labels, but without curves.
 Figure empty_loss_figure(const analysis::LossCurve& curve, bool seeds) {
   Figure figure{.name = "loss-steps",
@@ -38,7 +43,7 @@ Figure empty_loss_figure(const analysis::LossCurve& curve, bool seeds) {
       break;
     case analysis::Axis::bytes:
       figure.name = "loss-bytes";
-      figure.caption += " The axis of bytes is logarithmic, without the loss before the first step.";
+      add_sentence("The axis of bytes is logarithmic, without evaluations at 0.", figure);
       figure.plot.log_x = true;
       break;
     case analysis::Axis::seconds:
@@ -99,10 +104,11 @@ std::string ends_text(std::span<const std::string> arms, std::span<const analysi
 std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::span<const std::string> arms) {
   std::vector<Figure> figures;
   const std::size_t curves = comparison.arms.front().curves.size();
-  const bool decades = spans_decades(comparison, arms), seeds = has_seeds(comparison);
+  const bool decades = spans_decades(comparison, arms), seeds = has_seeds(comparison, arms);
   for (std::size_t c = 0; c < curves; ++c) {
     Figure figure = empty_loss_figure(comparison.arms.front().curves[c], seeds);
     figure.plot.log_y = decades;
+    if (decades) figure.plot.y_label += " (logarithmic)";
     if (figure.name == "loss-samples" && !batches_differ(comparison)) continue;  // it would repeat the steps
     for (const analysis::ArmFigures& arm : comparison.arms) {
       if (std::ranges::find(arms, arm.name) == arms.end()) continue;
@@ -114,7 +120,7 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
       return curve.crossed && std::ranges::any_of(curve.x, [&](double x) { return !figure.plot.log_x || x > 0; });
     };
     if (std::ranges::any_of(figure.plot.curves, is_crossed))
-      figure.caption += " The curve of an arm whose runs diverged ends in a cross.";
+      add_sentence("The curve of an arm whose runs diverged ends in a cross.", figure);
     if (any) figures.push_back(std::move(figure));
   }
   return figures;
@@ -152,8 +158,8 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view) {
   Figure figure{.name = "tensors-" + arm,
                 .caption =
-                    "Stability ratio of every tensor's variance until the freeze; bright means stable. The "
-                    "colours mean the same in the maps of all arms."};
+                    "Stability ratio of every tensor's variance until the freeze; bright means stable, grey that "
+                    "the ratio is not known. The colours mean the same in the maps of all arms."};
   figure.map = {.title = "Stability by tensor, " + arm,
                 .x_label = "step",
                 .rows = {},

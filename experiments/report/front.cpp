@@ -14,6 +14,8 @@
 #include "experiments/report/cautions.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
+#include "experiments/report/costs.hpp"
+#include "experiments/report/grids.hpp"
 #include "experiments/report/html.hpp"
 #include "optim/read_options.hpp"
 
@@ -164,10 +166,10 @@ void add_grids_without_best(const Comparison& comparison, Table& table) {
   }
 }
 
-/// Whether all runs of the arms at their best rates finished, and each of these arms has the same number of runs.
+/// Whether all runs of the arms in the first table finished, and each of these arms has the same number of runs.
 bool all_finished(const Comparison& comparison) {
   std::set<Index> counts;
-  const bool finished = std::ranges::all_of(best_arms(comparison), [&](const std::string& name) {
+  const bool finished = std::ranges::all_of(front_arms(comparison), [&](const std::string& name) {
     const ArmFigures& arm = figures_of(comparison, name);
     counts.insert(arm.runs);
     return arm.finished == arm.runs;
@@ -193,7 +195,7 @@ Table best_table(const Comparison& comparison) {
     const ArmFigures& arm = figures_of(comparison, name);
     std::vector<std::string> row = {
         name_at_best(comparison, name), rate_text(arm.rates, alone || !is_at_best(comparison, name)),
-        arm.finished == 0 && arm.diverged > 0 ? "diverged" : interval_text(arm.final_loss),
+        arm.finished == 0 && arm.diverged > 0 ? "diverged" : final_loss_text(arm),
         clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy), bytes_text(arm.bytes.mean)};
     if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
     for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
@@ -211,14 +213,14 @@ std::string evaluated_text(const Report& report) {
   if (option_values(report, "data") == "none" || (split != "holdout" && split != "train")) return "";
   const std::string examples = split == "holdout" ? "held-out examples" : "training examples";
   if (most.empty() || most.find(',') != std::string::npos) return "on " + examples + " ";
-  const bool seeds = has_seeds(report.comparison);
+  const bool seeds = has_seeds(report.comparison, front_arms(report.comparison));
   return "on at most " + most + " " + examples + (seeds ? ", the same for every seed, " : " ");
 }
 
 /// Returns "3 seeds" if every arm in the first table finished that many runs, otherwise "the seeds".
 std::string seeds_of(const Comparison& comparison) {
   std::set<Index> counts;
-  for (const std::string& name : best_arms(comparison)) counts.insert(figures_of(comparison, name).finished);
+  for (const std::string& name : front_arms(comparison)) counts.insert(figures_of(comparison, name).finished);
   counts.erase(0);
   return counts.size() == 1 && *counts.begin() > 1 ? html::counted(*counts.begin(), "seed") : "the seeds";
 }
@@ -227,7 +229,7 @@ std::string seeds_of(const Comparison& comparison) {
 std::string legend_of(const Report& report) {
   const Comparison& comparison = report.comparison;
   if (!has_losses(comparison)) return "";
-  const bool seeds = has_seeds(comparison);
+  const bool seeds = has_seeds(comparison, front_arms(comparison));
   const std::string evaluated = evaluated_text(report);
   const std::string boundary =
       has_boundary(comparison.arms)
@@ -268,13 +270,8 @@ std::string times_html(const Report& report) {
   const std::string fp16 = comparison.gradient_bytes == sizeof(float)
                                ? " (--step.gradient fp16: priced as fp16)."
                                : "; the times, but not the bytes, are those of fp16.";
-  const std::string how =
-      "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
-      computing_text(report) +
-      " Short messages and compressed exchanges are the least certain: some were measured at up to 2.9 times "
-      "the estimate. "
-      "Dense gradients are sent as fp32" +
-      fp16;
+  const std::string how = "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
+                          computing_text(report) + " The " + kLeastCertain + " Dense gradients are sent as fp32" + fp16;
   return html::details(
       "How the times were estimated", "clusters, computing, what takes time in a step",
       html::paragraph(how, "facts") + html::list(cluster_lines(report)) + html::paragraph(parts_line(report), "facts"));

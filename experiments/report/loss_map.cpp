@@ -50,7 +50,7 @@ Grid grid_of_options(std::span<const analysis::Arm> arms) {
 }
 
 bool is_ranked(const ArmFigures& arm) {
-  return arm.diverged == 0 && std::isfinite(arm.final_loss.mean);
+  return arm.diverged == 0 && !arm.above_start && std::isfinite(arm.final_loss.mean);
 }
 
 /// Returns the share of ranked arms whose loss is not lower; 1 for the best.
@@ -62,22 +62,21 @@ double rank_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms) {
          static_cast<double>(std::ranges::count_if(arms, is_ranked));
 }
 
-std::string cell(const std::string& attributes, const std::string& text) {
-  return "<td" + attributes + ">" + html::text(text) + "</td>";
+/// Returns a cell with its column, which a narrow screen shows next to it.
+std::string cell(const std::string& column, const std::string& attributes, const std::string& text) {
+  return "<td data-label=\"" + html::text(column) + "\"" + attributes + ">" + html::text(text) + "</td>";
 }
 
-std::string cell_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms, bool best_of_row) {
-  if (arm.diverged > 0) {
-    return cell(" class=\"diverged\"", arm.diverged == arm.runs ? "diverged"
-                                                                : std::to_string(arm.diverged) + " of " +
-                                                                      std::to_string(arm.runs) + " diverged");
-  }
-  if (!is_ranked(arm)) return cell(" class=\"none\"", "not finished");
+std::string cell_of(const std::string& column, const ArmFigures& arm, const std::vector<ArmFigures>& arms,
+                    bool best_of_row) {
+  const std::string failed = " class=\"diverged\"";
+  if (arm.diverged == arm.runs && arm.diverged > 0) return cell(column, failed, "diverged");
+  if (arm.diverged > 0)
+    return cell(column, failed, std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged");
+  if (arm.above_start) return cell(column, failed, final_loss_text(arm));
+  if (!is_ranked(arm)) return cell(column, " class=\"none\"", "not finished");
   const double rank = rank_of(arm, arms);
-  return cell((rank == 1         ? " class=\"least\""
-               : arm.above_start ? " class=\"diverged\""
-                                 : "") +
-                  std::string(" style=\"--rank:") + number(rank, 3) + "\"",
+  return cell(column, (rank == 1 ? " class=\"least\"" : "") + std::string(" style=\"--rank:") + number(rank, 3) + "\"",
               interval_text(arm.final_loss) + (best_of_row ? " *" : ""));
 }
 
@@ -107,7 +106,7 @@ std::string loss_map_html(const Report& report) {
   if (!is_map(grid)) grid = grid_of_options(report.arms);
   if (!is_map(grid)) return "";
   std::string html = html::heading(2, "Final losses") +
-                     "<div class=\"scroll\"><table class=\"map\"><thead><tr><th class=\"text\">" +
+                     "<div class=\"scroll\"><table class=\"map blocks\"><thead><tr><th class=\"text\">" +
                      html::text(grid.corner);
   for (const std::string& column : grid.columns) html += "</th><th>" + html::text(column);
   html += "</th></tr></thead><tbody>\n";
@@ -118,19 +117,24 @@ std::string loss_map_html(const Report& report) {
     for (const std::string& column : grid.columns) {
       const auto found = grid.arms.find({row, column});
       if (found == grid.arms.end()) {
-        html += cell(" class=\"none\"", "not run");
+        html += cell(column, " class=\"none\"", "not run");
         continue;
       }
       const ArmFigures& arm = arms[found->second];
-      html += cell_of(arm, arms, several && is_ranked(arm) && arm.final_loss.mean == least);
+      html += cell_of(column, arm, arms, several && is_ranked(arm) && arm.final_loss.mean == least);
     }
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n" +
          html::paragraph(
-             "Mean final loss with its 95% interval over the seeds. A stronger green marks a better rank of the "
-             "loss. * marks the lowest loss of a row; the frame marks the lowest of all, whose lead may be noise (see "
-             "the answers above). Italics mark arms that diverged or ended above their starting loss.",
+             std::string("Mean final loss") +
+                 (std::ranges::any_of(arms, [](const ArmFigures& arm) { return arm.finished > 1; })
+                      ? " with its 95% interval over the seeds"
+                      : "") +
+                 ". A stronger green marks a better rank of the loss. * marks the lowest loss of a row; the frame "
+                 "marks "
+                 "the lowest of all, whose lead may be noise (see the answers above). Italics mark arms that diverged "
+                 "or ended above their starting loss (with the range over the seeds).",
              "facts");
 }
 

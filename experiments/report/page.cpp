@@ -60,14 +60,28 @@ std::string verdicts_html(const analysis::Comparison& comparison) {
 std::string arms_html(const Report& report) {
   const analysis::Comparison& comparison = report.comparison;
   const std::string baselines = baselines_of(comparison.arms);
-  return html::table(arms_table(comparison.arms)) + html::paragraph(baselines.empty() ? "" : baselines + ".") +
+  return html::table(arms_table(comparison.arms, true)) + html::paragraph(baselines.empty() ? "" : baselines + ".") +
          verdicts_html(comparison);
 }
 
+/// Returns the findings of one severity under a heading. Those with the same advice stand together, before it.
+std::string problems_of(const Report& report, analysis::Severity severity, const std::string& heading) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // advice, findings
+  for (const SharedFinding& finding : report.findings) {
+    if (finding.severity != severity) continue;
+    auto group = std::ranges::find(groups, finding.hint, &std::pair<std::string, std::vector<std::string>>::first);
+    if (group == groups.end()) group = groups.insert(groups.end(), {finding.hint, {}});
+    group->second.push_back(plain_line_of(finding, report.arms));
+  }
+  std::string body = groups.empty() ? "" : html::heading(3, heading);
+  for (const auto& [advice, lines] : groups)
+    body += html::list(lines) + html::paragraph(advice.empty() ? "" : "What to do: " + advice + ".");
+  return body;
+}
+
 std::string problems_html(const Report& report) {
-  std::vector<std::string> lines;
-  for (const SharedFinding& finding : report.findings) lines.push_back(line_of(finding, report.arms));
-  std::string body = html::list(lines);
+  std::string body = problems_of(report, analysis::Severity::problem, "Problems") +
+                     problems_of(report, analysis::Severity::warning, "Warnings");
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
   return body;
 }
@@ -100,12 +114,16 @@ std::string freeze_text(const analysis::VarianceView& view, const Run& run) {
                                  ? "The variance was frozen after step " + std::to_string(view.freeze_step) + "."
                                  : "The variance was not frozen.";
   if (row == view.thresholds.end()) return frozen;
+  const bool other_lag = view.own_lag > 0 && view.own_lag != view.rule_lag;
+  const std::string lag = other_lag ? " and a lag of " + std::to_string(view.rule_lag) + " instead of the run's " +
+                                          std::to_string(view.own_lag)
+                                    : "";
   const std::string by = " by step " + std::to_string(view.freeze_step > 0 ? view.freeze_step : view.steps.back());
   const auto text = [&](const std::string& rule, Index step) {
     return rule +
            (step > 0 ? " would have frozen it at step " + std::to_string(step) : " would not have frozen it" + by);
   };
-  return frozen + " With a threshold of " + shortest(wanted) + ", " + text("the rule auto", row->freeze_step) +
+  return frozen + " With a threshold of " + shortest(wanted) + lag + ", " + text("the rule auto", row->freeze_step) +
          ", and " + text("the published rule", row->published) + ".";
 }
 
@@ -156,11 +174,12 @@ std::string network_html(const Report& report) {
                 "facts");
   }
   if (std::isfinite(comparison.target) && (comparison.target_is_given || comparison.arms.size() > 1)) {
-    body +=
-        html::table(targets_table(comparison)) +
-        html::paragraph(target_text(comparison) +
-                        " Each cost is that of first reaching this value, interpolated linearly between evaluations; "
-                        "the loss may rise again later.");
+    body += html::table(targets_table(comparison)) +
+            html::paragraph(
+                target_text(comparison) +
+                " Each cost is that of first reaching this value, interpolated linearly between evaluations or, "
+                "with ≤, that of the first evaluation at or below it, because the evaluations are too far "
+                "apart; the loss may rise again later.");
   }
   return body;
 }
@@ -180,7 +199,10 @@ std::string theory_html(const Report& report, const std::vector<Figure>& figures
 
 std::string status_text(const Run& run) {
   constexpr std::string_view names[] = {"finished", "diverged", "failed", "unfinished"};
-  return std::string(names[static_cast<std::size_t>(outcome_of(run))]);
+  const analysis::Outcome outcome = outcome_of(run);
+  const std::string text(names[static_cast<std::size_t>(outcome)]);
+  const bool rose = outcome == analysis::Outcome::finished && !run.evaluations.empty() && losses_of(run).rose();
+  return rose ? text + " above its start" : text;
 }
 
 std::string runs_html(const Report& report) {
@@ -243,7 +265,9 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures, co
   std::string body =
       html::division("front", front_html(report, name)) +
       chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
-      html::paragraph("Of the parts below, those that were closed on the screen are not printed.", "printed facts") +
+      html::paragraph(
+          "Of the parts below, those that were closed on the screen are not printed, except What went wrong.",
+          "printed facts") +
       html::division("map", loss_map_html(report));
   const std::string problems = problems_html(report);
   body += html::details(analysis::sections_of(report.comparison).empty() ? "All arms" : "All arms and verdicts",

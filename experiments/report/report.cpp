@@ -10,6 +10,7 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "experiments/report/chart.hpp"
+#include "experiments/report/grids.hpp"
 #include "experiments/report/target_costs.hpp"
 
 namespace onebit::experiments {
@@ -180,7 +181,7 @@ Report report_of(analysis::LogSet logs, const ReportRequest& request, const netm
   report.comparison = analysis::compare(report.arms, request.comparison, model);
   report.shown = shown_arms(report.comparison, request.arms);
   for (const analysis::Verdict& verdict : report.comparison.verdicts)
-    report.target_costs.emplace(verdict.arm, target_costs_text(report, verdict));
+    report.target_costs.emplace(verdict.arm, target_costs(report, verdict));
   if (request.best) drop_others(report);
   return report;
 }
@@ -202,8 +203,10 @@ std::vector<Figure> figures_of(const Report& report) {
     figures.push_back(stability_figure(report.comparison, report.variance_arms, report.variances));
   for (std::size_t a = 0; a < report.variances.size(); ++a) {
     if (report.variances[a].tensors.empty()) continue;
-    figures.push_back(tensor_figure(report.variance_arms[a], report.variances[a]));
-    figures.back().name = numbered("tensors", a) + report.variance_arms[a];
+    if (report.variances[a].tensors.size() > 1) {  // otherwise the map would repeat the curve
+      figures.push_back(tensor_figure(report.variance_arms[a], report.variances[a]));
+      figures.back().name = numbered("tensors", a) + report.variance_arms[a];
+    }
     if (!report.step_sizes[a]) continue;
     figures.push_back(steps_figure(report.variance_arms[a], *report.step_sizes[a], report.variances[a].freeze_step));
     figures.back().name = numbered("steps", a) + report.variance_arms[a];

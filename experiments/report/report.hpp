@@ -22,6 +22,12 @@ struct ReportRequest {
   analysis::VarianceOptions variance;
 };
 
+/// A sentence on the costs of reaching a loss; it may be empty.
+struct TargetCosts {
+  std::string text;
+  bool in_answer = false;  ///< whether it belongs to the answer instead of the evidence
+};
+
 /// The contents of a report, read once.
 struct Report {
   std::vector<analysis::Arm> arms;
@@ -29,7 +35,7 @@ struct Report {
   std::vector<SharedFinding> findings;
   analysis::Comparison comparison;
   std::vector<std::string> shown;  ///< arms of the figures and views: those at the best rates, and those requested
-  std::map<std::string, std::string> target_costs;  ///< by the arm of a verdict: see target_costs_text
+  std::map<std::string, TargetCosts> target_costs;  ///< by the arm of a verdict: see the function target_costs
   /// Views of one run of each shown arm, the first that finished. Arms without a variance are left out.
   std::vector<std::string> variance_arms;
   std::vector<analysis::VarianceView> variances;

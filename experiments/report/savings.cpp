@@ -39,7 +39,16 @@ std::string fp16_text(const Pair& pair) {
                   : " (" + number(1 / fp16, 3) + " times as many as fp16 gradients)";
 }
 
-/// Returns "In the same 300 steps it", or "It" if the finished runs of the two arms did not all take as many steps.
+/// Returns the training samples of an arm's first run that finished; 0 if none did.
+double samples_of(const Arm& arm) {
+  const analysis::Run& run = example_of(arm);
+  return outcome_of(run) == analysis::Outcome::finished && !run.evaluations.empty()
+             ? static_cast<double>(run.evaluations.back().samples)
+             : 0;
+}
+
+/// Returns "In the same 300 steps it", "In the same 300 steps, with 8 times as many samples, it", or "It" if the
+/// finished runs of the two arms did not all take as many steps.
 std::string in_same_steps(const Pair& pair) {
   std::set<Index> steps;
   for (const Arm* arm : {&pair.arm, &pair.baseline}) {
@@ -47,7 +56,20 @@ std::string in_same_steps(const Pair& pair) {
       if (outcome_of(run) == analysis::Outcome::finished) steps.insert(run.summary.steps);
     }
   }
-  return steps.size() == 1 ? "In the same " + std::to_string(*steps.begin()) + " steps it" : "It";
+  if (steps.size() != 1) return "It";
+  const double samples = samples_of(pair.arm) / samples_of(pair.baseline);
+  const std::string more = is_visible(samples) ? ", with " + number(samples, 3) + " times as many samples," : "";
+  return "In the same " + std::to_string(*steps.begin()) + " steps" + more + " it";
+}
+
+/// Returns "; it is slower on 3 of the 4 clusters" if an arm is faster on some clusters and slower on others of more
+/// than two; otherwise empty.
+std::string slower_text(const Pair& pair) {
+  const std::vector<Speed> speeds = speeds_of(pair);
+  const auto slower =
+      std::ranges::count_if(speeds, [](const Speed& speed) { return speed.ratio < 1 && is_visible(speed.ratio); });
+  if (speeds.size() < 3 || slower == 0 || slower == std::ssize(speeds)) return "";
+  return "; it is slower on " + std::to_string(slower) + " of the " + std::to_string(speeds.size()) + " clusters";
 }
 
 /// Whether the arm is slower somewhere, and most of that is the latency of more messages.
@@ -57,22 +79,22 @@ bool is_slower_by_messages(const Pair& pair) {
   });
 }
 
-/// Says by how much the times in costs_text may be wrong; empty without speeds.
+/// Says by how much the times in costs_text may be wrong; empty if they have no range.
 std::string ranges_text(const Pair& pair, const std::vector<Speed>& speeds,
                         const std::vector<netmodel::Cluster>& clusters) {
-  if (speeds.empty()) return "";
   std::vector<std::string> shares, all;  // without and with the clusters
   for (const Speed& speed : speeds) {
+    if (!has_range(speed)) continue;
     const netmodel::Cluster& cluster = clusters[speed.cluster];
     const std::string share = percent_text(netmodel::uncertainty_of(cluster));
     if (std::ranges::find(shares, share) == shares.end()) shares.push_back(share);
     all.push_back(share + " (" + cluster.name + ")");
   }
-  const bool dense = are_both_dense(pair);
-  return std::string("The ranges hold if ") + (dense ? "the exchanges of both arms" : "its exchanges") +
-         " take up to " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
-         " more or less time than estimated" +
-         (dense ? "." : "; some compressed exchanges were measured at up to 2.9 times the estimate.");
+  if (all.empty()) return "";
+  constexpr std::string_view whose[] = {"its exchanges", "its baseline's exchanges", "the exchanges of both arms"};
+  return "The ranges hold if " + std::string(whose[static_cast<std::size_t>(uncertain_of(pair))]) + " take up to " +
+         (shares.size() == 1 ? shares.front() : join(all, " or ")) + " more or less time than estimated; the " +
+         kLeastCertain;
 }
 
 /// Says how long a step computes; empty without speeds, or if a step does not compute.
@@ -132,8 +154,10 @@ std::string costs_text(const Report& report, const Verdict& verdict) {
   const std::string costs = both(
       bytes + (workers_differ(pair) && !bytes.empty() ? " per worker" : "") + fp16_text(pair),
       alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named), two_verbs ? ", " : " and ");
-  const std::string whole = costs.empty() ? "" : in_same_steps(pair) + " " + costs + ".";
-  const std::string target = report.comparison.target_is_given ? report.target_costs.at(verdict.arm) : "";
+  const std::string whole =
+      costs.empty() ? "" : in_same_steps(pair) + " " + costs + (turns(named) ? slower_text(pair) : "") + ".";
+  const TargetCosts& until = report.target_costs.at(verdict.arm);
+  const std::string target = until.in_answer ? until.text : "";
   return whole + (whole.empty() || target.empty() ? "" : " ") + target;
 }
 
@@ -141,12 +165,13 @@ std::vector<std::string> cost_notes(const Report& report, const Verdict& verdict
   const Pair pair = pair_of(report, verdict);
   const std::vector<netmodel::Cluster>& clusters = report.comparison.clusters;
   const std::vector<Speed> speeds = named_speeds(pair);
+  const TargetCosts& until = report.target_costs.at(verdict.arm);
   std::vector<std::string> notes = {stages_text(pair),
                                     ranges_text(pair, speeds, clusters),
                                     computing_text(pair, speeds),
                                     reason_text(pair, speeds, clusters),
                                     messages_text(pair),
-                                    report.comparison.target_is_given ? "" : report.target_costs.at(verdict.arm)};
+                                    until.in_answer ? "" : until.text};
   std::erase(notes, "");
   return notes;
 }

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "analysis/compare/arm_names.hpp"
 #include "analysis/compare/target.hpp"
-#include "experiments/output/comparison_output.hpp"
 #include "experiments/output/interval_output.hpp"
 #include "experiments/report/answers.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/costs.hpp"
+#include "experiments/report/grids.hpp"
 #include "experiments/report/html.hpp"
 
 namespace onebit::experiments {
@@ -42,6 +43,13 @@ std::string reached_text(const ArmFigures& arm, double target) {
   });
   return std::to_string(reached) + " of " + html::counted(std::ssize(arm.run_curves), "run") + " of " +
          analysis::spoken_name(arm.name);
+}
+
+/// Whether a finished run of an arm reached a loss between evaluations that are too far apart to interpolate.
+bool reached_roughly(const ArmFigures& arm, double target) {
+  return std::ranges::any_of(arm.run_curves, [&](const RunCurve& run) {
+    return run.outcome == analysis::Outcome::finished && analysis::is_rough(run.x[kSteps], run.losses, target);
+  });
 }
 
 /// Whether every finished run of an arm reached a loss.
@@ -156,7 +164,14 @@ std::string costs_until(const Pair& pair, double target) {
   const double bytes = ratio_until(pair, kBytes, target);
   std::string costs = bytes_saved_text(1, bytes);
   if (workers_differ(pair) && !costs.empty()) costs += " per worker";
-  if (is_visible(bytes)) costs += seeds_range_text(ratios_until(pair, kBytes, target), bytes < 1);
+  if (is_visible(bytes)) {
+    const std::vector<double> seeds = ratios_until(pair, kBytes, target);
+    costs += seeds_range_text(seeds, bytes < 1);
+    const std::string_view sends = "sends";
+    const bool open = std::ranges::any_of(seeds, [](double ratio) { return ratio < 1; }) &&
+                      std::ranges::any_of(seeds, [](double ratio) { return ratio > 1; });
+    if (open) costs.replace(0, sends.size(), "may send");
+  }
   return both(costs, time_until_text(pair, target));
 }
 
@@ -170,6 +185,19 @@ bool is_like_the_run(const Pair& pair, double target) {
   return is_like(kBytes, pair.there.bytes.mean / pair.here.bytes.mean) &&
          (pair.here.seconds.empty() ||
           is_like(kSeconds, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean));
+}
+
+/// Whether an arm saves fewer bytes or less time until a loss is reached than over the whole run, by a factor of more
+/// than 1.25, or loses what it would save.
+bool weakens(const Pair& pair, double target) {
+  constexpr double visible = 1.25;
+  const auto less = [&](std::size_t axis, double of_run) {
+    const double until = ratio_until(pair, axis, target);
+    return of_run > 1 && (until * visible < of_run || until < 1);
+  };
+  return less(kBytes, pair.there.bytes.mean / pair.here.bytes.mean) ||
+         (!pair.here.seconds.empty() &&
+          less(kSeconds, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean));
 }
 
 /// Returns " (reached by every finished run of both arms)", said of a target that was not given.
@@ -193,24 +221,29 @@ std::string unusual_text(const Pair& pair, double target) {
 
 }  // namespace
 
-std::string target_costs_text(const Report& report, const analysis::Verdict& verdict) {
+TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict) {
   const Pair best = pair_of(report, verdict);
-  const bool given = report.comparison.target_is_given, few = evaluations_are_few(report.comparison);
+  const bool given = report.comparison.target_is_given;
   const double target =
       given ? report.comparison.target : analysis::common_target(std::vector{&best.arm, &best.baseline});
-  if (!std::isfinite(target) || (!given && few)) return "";
+  if (!std::isfinite(target)) return {};
   const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
-  if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return text;
-  if (few)
-    return "A loss of " + number(target, 4) +
-           " is reached between evaluations that are too far apart to compare its cost "
-           "(--eval.every evaluates more often).";
+  if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return {text, true};
+  if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target)) {
+    if (!given) return {};
+    return {"A loss of " + number(target, 4) +
+                " is reached between evaluations that are too far apart to compare its cost "
+                "(--eval.every evaluates more often).",
+            true};
+  }
   const std::string rates = quickest_text(report, best, pair);
-  if (!given && rates.empty() && is_like_the_run(pair, target)) return "";
+  if (!given && rates.empty() && is_like_the_run(pair, target)) return {};
   const std::string costs = costs_until(pair, target);
-  if (costs.empty()) return given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "";
-  return "To reach a loss of " + number(target, 4) + (given ? "" : reached_by_text(report.comparison, best)) + rates +
-         " it " + costs + ".";
+  if (costs.empty())
+    return {given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "", given};
+  return {"To reach a loss of " + number(target, 4) + (given ? "" : reached_by_text(report.comparison, best)) + rates +
+              " it " + costs + ".",
+          given || weakens(pair, target)};
 }
 
 }  // namespace onebit::experiments

@@ -150,9 +150,14 @@ TEST_CASE("arm figures: an arm that diverged on every seed keeps its curves") {
 }
 
 TEST_CASE("arm figures: what it took to reach a loss") {
-  // Seed 1 reaches 5 between steps 5 (loss 6) and 10 (loss 2), at 6.25; seed 2 between 0 (10) and 5 (4), at 25/6
-  const TargetCost cost = figures(two_seeds()).to_target;
+  // Seed 1 reaches 5 between steps 6 (loss 5.2) and 7 (4.4), at 6.25; seed 2 between 4 (5.2) and 5 (4), at 25/6
+  const Arm arm = {"a",
+                   {},
+                   {make_run({}, 1, {10, 9.2, 8.4, 7.6, 6.8, 6, 5.2, 4.4, 3.6, 2.8, 2}),
+                    make_run({}, 2, {10, 8.8, 7.6, 6.4, 5.2, 4, 3.8, 3.6, 3.4, 3.2, 3})}};
+  const TargetCost cost = figures(arm).to_target;
   const double mean = (6.25 + 25.0 / 6) / 2;
+  CHECK_FALSE(cost.is_bound);
   CHECK((cost.runs == 2 && cost.reached == 2));
   CHECK(cost.steps.mean == Approx(mean));
   CHECK(cost.steps.half_width == Approx(kT2 * (6.25 - mean)).epsilon(1e-6));
@@ -161,6 +166,11 @@ TEST_CASE("arm figures: what it took to reach a loss") {
   REQUIRE(cost.seconds.size() == 1);
   CHECK(cost.seconds[0].cluster == "round");
   CHECK(cost.seconds[0].seconds.mean == Approx(step_seconds() * mean));
+  // With evaluations at steps 0, 5 and 10 only: at most step 10 and step 5
+  const TargetCost bound = figures(two_seeds()).to_target;
+  CHECK(bound.is_bound);
+  CHECK(bound.steps.mean == 7.5);
+  CHECK(bound.bytes.mean == 480 * 7.5);
 }
 
 TEST_CASE("arm figures: a loss that one run did not reach, also because it diverged") {

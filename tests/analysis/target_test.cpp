@@ -44,6 +44,22 @@ TEST_CASE("target: losses that are not finite are passed over") {
   CHECK(reached({0, 10, 20}, {std::numeric_limits<double>::infinity(), 3, 1}, 3) == 10);
 }
 
+TEST_CASE("target: between evaluations that are far apart, only a bound is known") {
+  const std::vector<double> steps = {0, 1, 2, 10, 12, 15, 19}, loss = {9, 8, 7, 6, 5, 4, 3};
+  const auto rough = [&](double target) { return is_rough(steps, loss, target); };
+  CHECK_FALSE(rough(9));    // the first evaluation
+  CHECK_FALSE(rough(8.5));  // one step apart
+  CHECK_FALSE(rough(7.5));
+  CHECK(rough(6.5));        // 8 of 10 steps
+  CHECK_FALSE(rough(5.5));  // 2 of 12
+  CHECK_FALSE(rough(4.5));  // 3 of 15: a fifth
+  CHECK(rough(3.5));        // 4 of 19
+  CHECK_FALSE(rough(2));    // never reached
+  CHECK(evaluated_at(steps, loss, 6.5) == 10);
+  CHECK(evaluated_at(steps, loss, 6) == 10);
+  CHECK(std::isnan(evaluated_at(steps, loss, 2)));
+}
+
 TEST_CASE("target: the lowest loss that every run reached") {
   std::vector<Arm> arms = {make_arm("a", {1, 2}), make_arm("b", {1.5, 3})};
   arms[1].runs[1] = make_run({}, 2, {10, 2.5, 3});  // its best loss is not its last one

@@ -1,5 +1,6 @@
 // Reports of runs made in memory: the words of questions, answers, their evidence and their cautions.
 
+#include "device/base/text.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/report/answers.hpp"
 #include "experiments/report/cautions.hpp"
@@ -7,6 +8,8 @@
 #include "experiments/report/costs.hpp"
 #include "experiments/report/figures.hpp"
 #include "experiments/report/front.hpp"
+#include "experiments/report/grids.hpp"
+#include "experiments/report/loss_map.hpp"
 #include "experiments/report/savings.hpp"
 #include "netmodel/cost/link_load.hpp"
 #include "tests/analysis/runs.hpp"
@@ -67,23 +70,23 @@ TEST_CASE("report: a question about several baselines asks no arm to match itsel
              Contains("Does sgd reach the same final loss as adam, and what does it save?"));
 }
 
-TEST_CASE("report: verdicts that rest on few evaluations say so") {
-  const auto few = [](const std::vector<double>& others, const std::vector<double>& here) {
-    return few_evaluations_text(two_arms({1, 1.01, 1.02}, here, others).comparison);
+TEST_CASE("report: verdicts that rest on one evaluation of each run are named") {
+  const auto lines = [](const std::vector<double>& here, const std::vector<double>& others) {
+    const std::vector<std::string> all = cautions_of(two_arms({1, 1.01, 1.02}, here, others));
+    std::vector<std::string> found;
+    for (const std::string& line : all) {
+      if (line.find("the last evaluation of each run") != line.npos) found.push_back(line);
+    }
+    return found;
   };
   const std::vector<double> worse = {1.5, 1.51, 1.52}, open = {0.5, 1.51, 1.02};
-  const std::vector<double> ten = {10, 5, 4, 3, 2.5, 2.4, 2.3, 2.2, 2.1, 2}, six = {10, 5, 4, 3, 2}, two = {10};
-  CHECK(few(ten, worse).empty());
-  CHECK(few(six, worse) ==
-        "Runs have as few as 2 evaluations in the last fifth of the steps, so verdicts rest on the last evaluation "
-        "alone (a smaller --eval.every evaluates more often).");
-  CHECK(few(six, open).empty());  // nothing rests on them
-  CHECK(few(two, worse) ==
-        "Runs have as few as 2 evaluations, so curves and costs of reaching a loss are rough, and verdicts rest on the "
-        "last evaluation alone (a smaller --eval.every evaluates more often).");
-  CHECK(few(two, open) ==
-        "Runs have as few as 2 evaluations, so curves and costs of reaching a loss are rough (a smaller --eval.every "
-        "evaluates more often).");
+  const std::vector<double> ten = {10, 5, 4, 3, 2.5, 2.4, 2.3, 2.2, 2.1, 2},
+                            nine = {10, 5, 4, 3, 2.5, 2.4, 2.3, 2.2, 2};
+  CHECK(lines(worse, ten).empty());  // evaluations at 8, 9 and 10 of 10 steps
+  CHECK(lines(worse, nine) ==
+        std::vector<std::string>{"The verdict on sgd rests on the last evaluation of each run, because runs have fewer "
+                                 "than 3 in the last fifth of their steps."});
+  CHECK(lines(open, nine).empty());
 }
 
 TEST_CASE("report: grids whose best rates are at an end, or far from the next, share a line") {
@@ -139,40 +142,179 @@ TEST_CASE("report: one seed has no band, in the captions either") {
   CHECK_THAT(loss_figures(two.comparison, two.shown).front().caption, StartsWith("Mean over the seeds; the band"));
 }
 
-TEST_CASE("report: an error of the estimates concerns the exchanges of two dense arms alike") {
-  const auto speed_with = [](const netmodel::TrafficList& traffic, bool compressed) {
-    std::vector<Run> runs;
-    add(runs, options_of("adam"), {1, 1.1});
-    add(runs, options_of("sgd"), {1, 1.1});
-    for (Run& run : runs) {
-      if (run.header.config.front().second != "sgd") continue;
-      run.exchanges = {{.first = 1, .last = 4, .each = traffic, .compressed = compressed}, {.first = 5, .last = 10}};
-      run.summary.bytes = 1920;
-      run.summary.passes = {.encode = 20, .serve = 16, .decode = 4};
-    }
-    Report report = report_on(std::move(runs));
-    const Pair pair = pair_of(report, report.comparison.verdicts.front());
-    CHECK(are_both_dense(pair) == !compressed);
-    const std::vector<std::string> notes = cost_notes(report, report.comparison.verdicts.front());
-    const bool both = std::ranges::any_of(
-        notes, [](const auto& note) { return note.find("exchanges of both arms take up to") != note.npos; });
-    CHECK(both == !compressed);
-    return std::pair(speeds_of(pair).front(), pair.there.seconds.front().seconds.mean);
-  };
-  const auto [dense, time] = speed_with(dense_exchange(), false);
-  const auto [bits, same_time] = speed_with(dense_exchange(), true);
-  CHECK(time == same_time);
+namespace {
+
+/// What speeds_of and the notes say about two arms that exchange these vectors in all 10 steps or in the first 4.
+struct Compared {
+  Speed speed;
+  double time;  ///< of the baseline
+  Uncertain uncertain;
+  std::string notes;
+};
+
+Compared compare_exchanges(const netmodel::TrafficList& there, const netmodel::TrafficList& here, bool here_compresses,
+                           bool there_compresses = false) {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1, 1.1});
+  add(runs, options_of("sgd"), {1, 1.1});
+  for (Run& run : runs) {
+    const bool is_arm = run.header.config.front().second == "sgd";
+    run.exchanges = {{.first = 1,
+                      .last = is_arm ? 4 : 10,
+                      .each = is_arm ? here : there,
+                      .compressed = is_arm ? here_compresses : there_compresses}};
+    if (is_arm) run.exchanges.push_back({.first = 5, .last = 10});
+    run.summary.passes = {.encode = 20, .serve = 16, .decode = 4};
+    run.summary.bytes = is_arm ? 1920 : 4800;
+  }
+  const Report report = report_on(std::move(runs));
+  const Pair pair = pair_of(report, report.comparison.verdicts.front());
+  return {speeds_of(pair).front(), pair.there.seconds.front().seconds.mean, uncertain_of(pair),
+          join(cost_notes(report, report.comparison.verdicts.front()), " ")};
+}
+
+}  // namespace
+
+TEST_CASE("report: the range of a speed varies the exchanges of both arms, if they are the same, or of one") {
   // Of the baseline's time, 2 ms are computing; the arm exchanges in 4 of the 10 steps. On eth1, exchanges may take
-  // half as long or half as long again: those of both arms or, if one of them compresses, those of that arm.
-  const double computing = 2e-3, exchanges = time - computing;
-  const auto ratio = [&](double there, double here) {
+  // half as long or half as long again.
+  const double computing = 2e-3;
+  const auto ratio = [&](const Compared& compared, double there, double here) {
+    const double exchanges = compared.time - computing;
     return (computing + there * exchanges) / (computing + here * 0.4 * exchanges);
   };
-  CHECK(dense.ratio == Approx(ratio(1, 1)).epsilon(1e-6));
-  CHECK(dense.low == Approx(ratio(0.5, 0.5)).epsilon(1e-6));
-  CHECK(dense.high == Approx(ratio(1.5, 1.5)).epsilon(1e-6));
-  CHECK(bits.low == Approx(ratio(1, 1.5)).epsilon(1e-3));  // the codec takes a little time
-  CHECK(bits.high == Approx(ratio(1, 0.5)).epsilon(1e-3));
+  const Compared same = compare_exchanges(dense_exchange(), dense_exchange(), false);
+  CHECK(same.uncertain == Uncertain::both);
+  CHECK(same.speed.ratio == Approx(ratio(same, 1, 1)).epsilon(1e-6));
+  CHECK(same.speed.low == Approx(ratio(same, 0.5, 0.5)).epsilon(1e-6));
+  CHECK(same.speed.high == Approx(ratio(same, 1.5, 1.5)).epsilon(1e-6));
+  CHECK_THAT(same.notes, Contains("The ranges hold if the exchanges of both arms take up to 50% more or less time"));
+  netmodel::TrafficList hidden = dense_exchange(), other = dense_exchange();
+  hidden.front().overlaps_backward = true;
+  CHECK(compare_exchanges(hidden, dense_exchange(), false).uncertain == Uncertain::both);
+  other.front().messages += 1;
+  const Compared different = compare_exchanges(dense_exchange(), other, false);
+  CHECK(different.uncertain == Uncertain::arm);
+  CHECK_THAT(different.notes, Contains("The ranges hold if its exchanges take up to 50% more or less time"));
+  const Compared bits = compare_exchanges(dense_exchange(), compressed_exchange(), true);
+  CHECK(bits.uncertain == Uncertain::arm);
+  CHECK(bits.speed.low ==
+        Approx(bits.time / (bits.time / bits.speed.ratio + 0.5 * (bits.time / bits.speed.ratio - computing)))
+            .epsilon(1e-3));
+  const Compared back = compare_exchanges(compressed_exchange(), dense_exchange(), false, true);
+  CHECK(back.uncertain == Uncertain::baseline);
+  CHECK_THAT(back.notes, Contains("The ranges hold if its baseline's exchanges take up to 50% more or less time"));
+  CHECK(back.speed.high == Approx(ratio(back, 1.5, 0) * (computing / (back.time / back.speed.ratio))).epsilon(1e-2));
+  // A boundary's codec counts, too.
+  netmodel::TrafficList boundary = dense_exchange();
+  boundary.front().type = netmodel::WireType::packed;
+  CHECK(compare_exchanges(boundary, dense_exchange(), false).uncertain == Uncertain::baseline);
+}
+
+TEST_CASE("report: a speed without a range has no note on ranges") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1, 1.1});
+  add(runs, options_of("sgd"), {1, 1.1});
+  for (Run& run : runs) {
+    if (run.header.config.front().second == "sgd") run.exchanges = {{1, 5, dense_exchange()}, {.first = 6, .last = 10}};
+  }
+  ReportRequest request;
+  request.comparison.clusters = {netmodel::find_cluster("eth1")};
+  request.comparison.rules.forward = request.comparison.rules.backward = request.comparison.rules.optimizer =
+      netmodel::Seconds(0);
+  const std::string page = answers_html(report_of({std::move(runs), {}}, request, netmodel::LinkLoad()));
+  CHECK_THAT(page, Contains("is an estimated 2 times as fast on eth1.") && !Contains("The ranges hold"));
+}
+
+TEST_CASE("report: other numbers of samples and of clusters on which an arm is slower are part of the answer") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1, 1.1});
+  add(runs, options_of("sgd"), {1, 1.1});
+  for (Run& run : runs) {
+    if (run.header.config.front().second != "sgd") continue;
+    for (sim::EvaluationRow& row : run.evaluations) row.samples *= 8;
+    run.exchanges = {{.first = 1, .last = 10, .each = compressed_exchange(), .compressed = true}};
+    run.summary.passes = {.encode = 2e7, .serve = 0, .decode = 0};  // as long as all messages of a fast network
+    run.summary.bytes = 300;
+  }
+  ReportRequest request;
+  for (const std::string cluster : {"eth1", "eth10", "ib100", "dgx-h100"})
+    request.comparison.clusters.push_back(netmodel::find_cluster(cluster));
+  request.comparison.rules.forward = request.comparison.rules.backward = netmodel::Seconds(1e-4);
+  const std::string page = answers_html(report_of({std::move(runs), {}}, request, netmodel::LinkLoad()));
+  CAPTURE(page);
+  CHECK_THAT(page, Contains("In the same 10 steps, with 8 times as many samples, it sends 16 times fewer bytes"));
+}
+
+TEST_CASE("report: the final loss of an arm that rose is the range over its seeds") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam", "0.1"), {1, 1.1, 1.2});
+  add(runs, options_of("adam", "1"), {0.5, 20, 3e6});
+  const Report report = report_on(std::move(runs));
+  CHECK(final_loss_text(report.comparison.arms[1]) == "0.5 to 3e+06");
+  CHECK_THAT(final_loss_text(report.comparison.arms[0]), StartsWith("1.10 ± "));
+  const std::vector<std::string> lines = cautions_of(report);
+  CAPTURE(lines);
+  CHECK(std::ranges::count(lines, "Ended above the starting loss: lr 1 (2 of 3 seeds; 0.5 to 3e+06).") == 1);
+  const std::string map = loss_map_html(report);
+  CHECK_THAT(map, Contains("<td data-label=\"1\" class=\"diverged\">0.5 to 3e+06</td>"));
+  CHECK_THAT(map, Contains("<td data-label=\"0.1\" class=\"least\" style=\"--rank:1\">"));
+}
+
+TEST_CASE("report: a rate has the same dashes in every grid, and the best one of a grid has none") {
+  std::vector<Run> runs;
+  for (const std::string optimizer : {"adam", "sgd"}) {
+    for (const std::string rate : {"0.01", "0.1", "1"})
+      add(runs, options_of(optimizer, rate), {(optimizer == "adam") == (rate == "0.01") ? 1.0 : 2.0});
+  }
+  add(runs, options_of("signum", "3"), {1.0});
+  const Report report = report_on(std::move(runs));
+  const std::string json = chart_data(report.comparison, report.shown).text();
+  const auto dash_of = [&](const std::string& arm) {
+    const std::size_t at = json.find("\"dash\": ", json.find("\"name\": \"" + arm + "\"")) + 8;
+    return json.substr(at, json.find(',', at) - at);
+  };
+  CHECK(dash_of("adam, lr 0.01") == "0");
+  CHECK(dash_of("adam, lr 0.1") == "2");
+  CHECK(dash_of("adam, lr 1") == "3");
+  CHECK(dash_of("sgd, lr 0.01") == "1");
+  CHECK(dash_of("sgd, lr 1") == "3");
+  CHECK(dash_of("signum, lr 3") == "0");
+}
+
+TEST_CASE("report: costs of a loss are given where evaluations are close, and in the answer if they qualify it") {
+  const auto report_with = [](double target, std::vector<double> here) {
+    std::vector<Run> runs;
+    add(runs, options_of("adam"), {1.2, 1.2});
+    const double end = here.back();
+    here.pop_back();
+    add(runs, options_of("sgd"), {end, end}, here);
+    for (Run& run : runs) {
+      if (run.header.config.front().second == "sgd") run.summary.bytes = 1200;
+      for (sim::EvaluationRow& row : run.evaluations)
+        row.bytes = run.summary.bytes * static_cast<double>(row.step) / 10;
+      run.summary.workers = run.header.config.front().second == "sgd" ? 8 : 4;
+      run.exchanges.clear();
+    }
+    ReportRequest request;
+    request.comparison.target = target;
+    return report_of({std::move(runs), {}}, request, netmodel::LinkLoad());
+  };
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  // adam falls to 1.2 in the last step; sgd as late, which is like the whole run, or in the eighth, or not before.
+  const auto costs = [&](double target, const std::vector<double>& here) {
+    return report_with(target, here).target_costs.at("sgd");
+  };
+  CHECK(costs(none, {10, 5, 4, 3, 2.5, 2.4, 2.3, 2.2, 2.1, 2, 1.2}).text.empty());
+  const TargetCosts sooner = costs(none, {10, 5, 4, 3, 2.5, 2.4, 2.3, 2.2, 1.2, 1.15, 1.1});
+  CHECK_THAT(sooner.text, StartsWith("To reach a loss of 1.2 (reached by every finished run of both arms) it sends 5 "
+                                     "times fewer bytes per worker"));
+  CHECK_FALSE(sooner.in_answer);
+  const std::vector<double> late = {10, 9, 8, 7, 3, 1.2};  // every other step
+  const TargetCosts given = costs(3, late);                // sgd: between steps 6 and 8
+  CHECK_THAT(given.text, Contains("is reached between evaluations that are too far apart"));
+  CHECK(given.in_answer);
+  CHECK_THAT(costs(2.2, late).text, StartsWith("To reach a loss of 2.2 it sends "));
 }
 
 TEST_CASE("report: it says why the mean losses differ the other way than the paired ratios") {

@@ -168,11 +168,12 @@ TEST_CASE("timeline: dense and compressed stages are those that the optimizer re
 }
 
 TEST_CASE("timeline: price and analyze agree on when a loss was reached") {
+  const auto [every, is_bound] = GENERATE(std::pair("1", false), std::pair("3", true));
   const Folder folder;
   std::filesystem::create_directory(folder / "logs");
-  const Outcome run = run_onebit(
-      folder,
-      tiny_run("run", joined(common, {"--optimizer", "onebit-adam", "-o", "logs/a-1.h5", "--optimizer.lr", "0.05"})));
+  const Outcome run =
+      run_onebit(folder, tiny_run("run", joined(common, {"--optimizer", "onebit-adam", "-o", "logs/a-1.h5",
+                                                         "--optimizer.lr", "0.05", "--eval.every", every})));
   CAPTURE(run.err);
   REQUIRE(run.status == 0);
   const std::vector<sim::EvaluationRow> rows = sim::LogReader(folder / "logs/a-1.h5").evaluations();
@@ -189,8 +190,11 @@ TEST_CASE("timeline: price and analyze agree on when a loss was reached") {
   const double seconds = std::stod(json_value(priced.out, "target_seconds"));
   const std::string reached = behind(analyzed.out, "\"to_target\"");
   CHECK(std::stod(json_value(behind(reached, "\"eth1\""), "mean")) == seconds);
-  CHECK(std::stod(json_value(behind(reached, "\"steps\""), "mean")) == Approx(1.5));
-  // Three dense steps until the first evaluation: half of their time.
+  // Half a step to the middle between two evaluations; three dense steps are too far apart, and give a bound.
+  const double steps = is_bound ? 3 : 0.5;
+  CHECK(json_value(priced.out, "target_is_bound") == (is_bound ? "true" : "false"));
+  CHECK(json_value(reached, "is_bound") == (is_bound ? "true" : "false"));
+  CHECK(std::stod(json_value(behind(reached, "\"steps\""), "mean")) == Approx(steps));
   const double step = std::stod(json_value(behind(priced.out, "\"stages\""), "step_seconds"));
-  CHECK(seconds == Approx(1.5 * step));
+  CHECK(seconds == Approx(steps * step));
 }

@@ -29,6 +29,7 @@
   const state = {axis: null, shown: new Set(), chosen: new Set(), seeds: false, logX: false, logY: false, end: false};
   let graph = null, zoomed = false, fitted = "";  // zoomed: by the reader; fitted: the y range that the page chose
   let kept = null;  // the zoom while no line is shown
+  let ceiling = Infinity;  // what lies above is drawn here
 
   const isDark = () => root.dataset.theme === "dark" ||
     (root.dataset.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -89,7 +90,8 @@
       if (!rows.has(x)) rows.set(x, new Array(lines.length).fill(null));
       const half = line.half ? line.half[i] : null;
       const low = half === null ? y : y - half, high = half === null ? y : y + half;
-      rows.get(x)[column] = state.seeds ? y : [state.logY && low <= 0 ? y * 1e-6 : low, y, high];
+      const cell = [state.logY && low <= 0 ? y * 1e-6 : low, y, high].map((value) => Math.min(value, ceiling));
+      rows.get(x)[column] = state.seeds ? cell[1] : cell;
     }));
     const empty = state.seeds ? null : [null, null, null];
     return [...rows.keys()].sort((a, b) => a - b).map((x) => [x, ...rows.get(x).map((cell) => cell || empty)]);
@@ -161,6 +163,19 @@
     lines.sort((a, b) => distance(a) - distance(b));
     return {row, seriesName: lines.length ? lines[0].line.name : null};
   };
+  // Draws a triangle at the frame where a line first leaves the chart at the top.
+  const drawExits = (context, area, chart) => drawn.forEach(({line, x, y}) => {
+    const scale = state.logY ? Math.log : same, top = chart.yAxisRange()[1];
+    const last = y.findIndex((value, i) => value <= top && y[i + 1] > top);
+    if (last < 0) return;
+    const share = (scale(top) - scale(y[last])) / (scale(Math.min(y[last + 1], ceiling)) - scale(y[last]));
+    const [from, to] = [last, last + 1].map((i) => chart.toDomXCoord(x[i])), at = from + share * (to - from);
+    if (at < area.x || at > area.x + area.w) return;
+    context.fillStyle = colour(line.arm);
+    context.beginPath();
+    [[0, 0], [-5, 9], [5, 9]].forEach(([dx, dy]) => context.lineTo(at + dx, area.y + dy));
+    context.fill();
+  });
   // Draws a cross at the end of each line that ends because its runs diverged, at the frame if the end is above it.
   const drawCrosses = (context, area, chart) => drawn.filter(({line, x}) => line.crossed && x.length).forEach((each) => {
     const last = each.x.length - 1, x = chart.toDomXCoord(each.x[last]);
@@ -207,7 +222,8 @@
       }
       return ticks.filter((tick) => tick >= low && tick <= high);
     };
-    const ticks = [[1], [1, 2, 5], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]].map(fitting).find((each) => each.length > 2);
+    const ticks = [[1], [1, 2, 5], [1, 1.5, 2, 3, 4, 6, 8], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]].map(fitting)
+      .find((each) => each.length > Math.min(5, pixels / 80));
     if (!ticks) return Dygraph.numericTicks(low, high, pixels, options, chart, values);
     return ticks.map((v) => ({v, label: options("axisLabelFormatter").call(chart, v)}));
   };
@@ -217,6 +233,10 @@
     const fits = zoom !== null && (refit || String(zoom.y) === fitted);
     zoomed = zoom !== null;
     const lines = data.arms.filter((arm) => state.shown.has(arm.name)).flatMap(linesOf).filter((line) => line.x.length > 0);
+    drawn = lines.map(drawnOf);
+    const range = zoom ? {x: zoom.x, y: fits && rangeOf(lines, zoom.x).y || zoom.y} : rangeOf(lines);
+    // A browser draws steep lines without their dashes, so no line rises far above the range.
+    ceiling = !range.y ? Infinity : state.logY ? 1e6 * range.y[1] : range.y[1] + 50 * (range.y[1] - range.y[0]);
     const table = tableOf(lines), box = element("chart-box");
     if (graph) graph.destroy();
     graph = null;
@@ -224,13 +244,11 @@
       : `nothing to draw: ${data.arms.some((arm) => arm.mean.length) ? "choose an arm below" : "there are no evaluations"}`;
     element("chart-legend").textContent = "";
     root.dataset.drawn = String(table.length ? lines.length : 0);
-    drawn = lines.map(drawnOf);
     const narrow = box.clientWidth < 500;
     // Reserves room for the values, so that what is below the chart does not move.
     element("chart-legend").style.minHeight = `${1.3 * (1 + Math.ceil(Math.min(lines.length, 14) / (narrow ? 1 : 3)))}rem`;
     kept = table.length ? null : zoom;
     if (!table.length) return;
-    const range = zoom ? {x: zoom.x, y: fits && rangeOf(lines, zoom.x).y || zoom.y} : rangeOf(lines);
     const series = {}, grid = isDark() ? "#3a3f46" : "#dddddd";
     lines.forEach((line) => {
       series[line.name] = {color: colour(line.arm), strokePattern: dashes[line.arm.dash % dashes.length],
@@ -246,7 +264,7 @@
         if (zoomed && String(graph.yAxisRange()) === fitted) fit(lines, [low, high]);
       },
       xlabel: escaped(data.axes[state.axis].label), ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
-      underlayCallback: drawCrosses, highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4, pointSize: 3,
+      underlayCallback: (...canvas) => { drawCrosses(...canvas); drawExits(...canvas); }, highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4, pointSize: 3,
       axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText,
                  axisLabelWidth: narrow ? 50 : 72, pixelsPerLabel: narrow ? 60 : 90, ...(state.logX && {ticker: logTicks})},
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56, ...(state.logY && {ticker: logTicks})}},
@@ -262,10 +280,11 @@
   };
 
   // ---- controls
+  const touched = new Set();  // keys of the boxes that the reader has touched
   const axis = element("axis");
   axis.onchange = () => { state.axis = Number(axis.value); draw(); };
   const toggle = (id, key) => {
-    element(id).onchange = (event) => { state[key] = event.target.checked; draw(["seeds", "logY"].includes(key), key === "logY"); };
+    element(id).onchange = (event) => { touched.add(key); state[key] = event.target.checked; draw(["seeds", "logY"].includes(key), key === "logY"); };
     element(id).checked = state[key];
   };
   toggle("log-x", "logX");
@@ -330,12 +349,11 @@
   // Takes new data. Arms whose box the reader has not touched are shown if they are at their best rate.
   const adopt = (fresh) => {
     Object.assign(data, fresh);
-    if (state.axis === null && data.axes.length) {
-      state.axis = data.axis;
-      state.logY = element("log-y").checked = data.log_y;
-    }
+    if (state.axis === null && data.axes.length) state.axis = data.axis;
+    if (!touched.has("logY")) state.logY = element("log-y").checked = data.log_y;
     element("best-arms").hidden = data.arms.every((arm) => arm.best);
     element("all-arms").hidden = element("no-arms").hidden = data.arms.length < 2;
+    element("dashes").hidden = data.arms.every((arm) => arm.best);
     element("bands").hidden = element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // one run is its own mean
     axis.replaceChildren(...data.axes.map((each, i) => new Option(each.label, String(i), false, i === state.axis)));
     data.arms.filter((arm) => !state.chosen.has(arm.name)).forEach((arm) => {
