@@ -83,6 +83,17 @@ void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run&
   group->paths.push_back(run.summary.path);
 }
 
+/// Returns findings without notes, and without a divergence that compressed steps that explode explain: the advice on
+/// the one would contradict that on the other.
+std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
+  const bool explained =
+      std::ranges::count(findings, analysis::Cause::compressed_steps_explode, &analysis::Finding::cause) > 0;
+  std::erase_if(findings, [&](const analysis::Finding& finding) {
+    return finding.severity == analysis::Severity::note || (explained && finding.cause == analysis::Cause::diverged);
+  });
+  return findings;
+}
+
 std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {
   std::vector<std::string> runs;
   for (const auto& [arm, seeds] : finding.seeds) runs.push_back(arms[arm].name + ", " + seeds_text(seeds));
@@ -106,9 +117,8 @@ std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
   std::vector<Group> groups;
   for (std::size_t a = 0; a < arms.size(); ++a) {
     for (const analysis::Run& run : arms[a].runs) {
-      for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
-        if (finding.severity != analysis::Severity::note) add(finding, a, run, groups);
-      }
+      for (const analysis::Finding& finding : causes(analysis::diagnose(sim::LogReader(run.summary.path))))
+        add(finding, a, run, groups);
     }
   }
   std::vector<SharedFinding> findings;

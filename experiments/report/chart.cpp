@@ -141,7 +141,9 @@ constexpr const char* kControls = R"(<section id="chart">
 <div id="chart-legend"></div>
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
+<details><summary>How to read the chart</summary>
 <p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> <span id="dashes">An arm's best learning rate has a solid line; of the others, each rate has its own dashes.</span> <span id="bands">Bands: 95% interval of the mean over seeds (Student's t). If more than 6 arms are shown, only those in bold have bands.</span> Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs all diverged ends in a cross, at the last evaluation with a finite loss for every seed; if only some of them did, the line is the mean of the others. A triangle at the top marks where a line leaves the chart. Values between two evaluations are interpolated. Log x leaves out evaluations at 0.</p>
+</details>
 </section>
 )";
 
