@@ -80,8 +80,9 @@ std::string problems_of(const Report& report, analysis::Severity severity, const
 }
 
 std::string problems_html(const Report& report) {
-  std::string body = problems_of(report, analysis::Severity::problem, "Problems") +
-                     problems_of(report, analysis::Severity::warning, "Warnings");
+  std::string body = problems_of(report, analysis::Severity::problem, "Problems");
+  const std::string warnings = problems_of(report, analysis::Severity::warning, "Warnings");
+  if (!warnings.empty()) body += html::division("warnings", warnings);
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
   return body;
 }
@@ -266,7 +267,7 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures, co
       html::division("front", front_html(report, name)) +
       chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
       html::paragraph(
-          "Of the parts below, those that were closed on the screen are not printed, except What went wrong.",
+          "Of the parts below, those that were closed on the screen are not printed, except the problems under What went wrong.",
           "printed facts") +
       html::division("map", loss_map_html(report));
   const std::string problems = problems_html(report);
