@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "analysis/compare/target.hpp"
 
@@ -77,6 +78,17 @@ Interval interval_of(const Runs& runs, const std::function<double(const TimedRun
   std::vector<double> values;
   for (const TimedRun* run : runs) values.push_back(value(*run));
   return mean_interval(values);
+}
+
+/// Returns the largest value over the runs, without an interval; NaN if one of them is.
+Interval largest_of(const Runs& runs, const std::function<double(const TimedRun&)>& value) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const TimedRun* run : runs) {
+    const double own = value(*run);
+    largest = std::isnan(own) || own > largest ? own : largest;
+    if (std::isnan(largest)) break;
+  }
+  return {largest, std::numeric_limits<double>::quiet_NaN(), static_cast<Index>(runs.size())};
 }
 
 Interval interval_of(const Runs& runs, double Summary::*figure) {
@@ -160,8 +172,9 @@ TargetCost cost_of(const std::vector<TimedRun>& all, double target, const std::v
   cost.is_bound =
       std::ranges::any_of(runs, [&](const TimedRun* run) { return along(axes.front(), *run, target, is_rough); });
   const auto on = [&](const NamedAxis& axis) {
-    return interval_of(
-        runs, [&](const TimedRun& run) { return along(axis, run, target, cost.is_bound ? evaluated_at : reached_at); });
+    if (cost.is_bound)
+      return largest_of(runs, [&](const TimedRun& run) { return along(axis, run, target, evaluated_at); });
+    return interval_of(runs, [&](const TimedRun& run) { return along(axis, run, target, reached_at); });
   };
   cost.steps = on(axes[0]);
   cost.samples = on(axes[1]);

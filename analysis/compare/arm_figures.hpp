@@ -58,7 +58,8 @@ struct RunTimes {
 };
 
 /// Cost of reaching the target, over the runs that finished or diverged; the intervals are NaN if one of these runs did
-/// not reach the target. See reached_at. If is_rough for a run, they are upper bounds (evaluated_at).
+/// not reach the target. See reached_at. If is_rough for a run, they are upper bounds instead: the largest
+/// over the runs (evaluated_at), without half-widths.
 struct TargetCost {
   Index runs = 0, reached = 0;
   bool is_bound = false;

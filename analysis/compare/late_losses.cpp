@@ -95,8 +95,9 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const bool open = verdict.judgement == Judgement::not_resolved,
              equivalent = verdict.judgement == Judgement::equivalent;
   const auto is_unknown = [](double mean) { return std::isnan(mean); };
-  verdict.rests_on_last = std::ranges::any_of(there, is_unknown) || std::ranges::any_of(here, is_unknown);
-  if (verdict.rests_on_last) return "";
+  const bool unknown = std::ranges::any_of(there, is_unknown) || std::ranges::any_of(here, is_unknown);
+  verdict.rests_on_last = unknown && !open;
+  if (unknown) return "";
   const Difference difference = paired_difference(there, here, verdict.criterion.level_of_each());
   const bool agrees = open         ? difference.contains_zero()
                       : equivalent ? within_margin(difference, margin)
@@ -105,9 +106,10 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   if (!verdict.hinges_on_last) return "";
   return "averaged over the evaluations in the last fifth of the steps, the losses of " + arm.name + " and " +
          baseline.name +
-         (open         ? " differ ("
-          : equivalent ? " are not shown to be equivalent ("
-                       : " cannot be told apart (") +
+         (open                          ? " differ ("
+          : equivalent                  ? " are not shown to be equivalent ("
+          : !difference.contains_zero() ? " differ the other way ("
+                                        : " cannot be told apart (") +
          range_text(difference) +
          "): the verdict hinges on the last evaluation, and in that fifth, losses rise by up to " + percent(rise) +
          " from one evaluation to the next";

@@ -28,6 +28,11 @@ double evaluated_at(std::span<const double> x, std::span<const double> loss, dou
   return i < loss.size() ? x[i] : std::numeric_limits<double>::quiet_NaN();
 }
 
+double evaluated_before(std::span<const double> x, std::span<const double> loss, double target) {
+  const std::size_t i = first_at(loss, target);
+  return i < loss.size() ? x[i == 0 ? 0 : i - 1] : std::numeric_limits<double>::quiet_NaN();
+}
+
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target) {
   constexpr double most = 0.2;
   const std::size_t i = first_at(loss, target);

@@ -16,6 +16,9 @@ double reached_at(std::span<const double> x, std::span<const double> loss, doubl
 /// Returns the x of the first evaluation at or below the target. NaN: not reached.
 double evaluated_at(std::span<const double> x, std::span<const double> loss, double target);
 
+/// Returns the x of the evaluation before that, or of the first evaluation. NaN: not reached.
+double evaluated_before(std::span<const double> x, std::span<const double> loss, double target);
+
 /// Whether the loss came down to the target between two evaluations that are too far apart to interpolate: by more than
 /// one step, and by more than a fifth of the steps until the second one.
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target);

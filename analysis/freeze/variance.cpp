@@ -220,8 +220,8 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
 }
 
 /// Returns the given lags or, if there are none, the run's own lag, and a tenth and a third of it. If the run's lag is
-/// unknown, or so long that two lags do not fit into the run and it did not freeze after one of them, a tenth of the
-/// run replaces it.
+/// unknown, or so long that two lags do not fit into the planned run, or into a run that ended early without having
+/// frozen after one lag, a tenth of the run replaces it.
 std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index all_steps, Index last_step,
                                    Index freeze_step) {
   if (!lags.empty()) return lags;

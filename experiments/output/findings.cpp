@@ -83,14 +83,18 @@ void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run&
   group->paths.push_back(run.summary.path);
 }
 
-/// Returns findings without notes, and without a divergence that compressed steps that explode explain: the advice on
-/// the one would contradict that on the other.
+/// Returns findings without notes. A divergence that compressed steps that explode explain becomes part of their text,
+/// because the advice on the one would contradict that on the other.
 std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
-  const bool explained =
-      std::ranges::count(findings, analysis::Cause::compressed_steps_explode, &analysis::Finding::cause) > 0;
-  std::erase_if(findings, [&](const analysis::Finding& finding) {
-    return finding.severity == analysis::Severity::note || (explained && finding.cause == analysis::Cause::diverged);
-  });
+  const auto cause = [&](analysis::Cause wanted) {
+    return std::ranges::find(findings, wanted, &analysis::Finding::cause);
+  };
+  const auto explosion = cause(analysis::Cause::compressed_steps_explode), end = cause(analysis::Cause::diverged);
+  if (explosion != findings.end() && end != findings.end()) {
+    explosion->text += "; the run diverged: " + end->text.substr(0, end->text.find("; lower the learning rate"));
+    findings.erase(end);
+  }
+  std::erase_if(findings, [](const auto& finding) { return finding.severity == analysis::Severity::note; });
   return findings;
 }
 

@@ -96,7 +96,7 @@ std::string verdict(const RankedMethod& best, const std::string& reference) {
   if (speedup.low >= 1 && speedup.value > 1 + kLittle) return "Compression pays here: " + figures;
   if (speedup.low >= 1 - kLittle && speedup.value <= 1 + kLittle)
     return "Compression makes little difference here: " + figures;
-  return "One cannot decide at these rates whether compression pays here, so measure them: " + figures;
+  return "The predictions are too uncertain to tell whether compression pays here, so measure the rates: " + figures;
 }
 
 /// Says how long a dense step and its exchange take; compression can shorten only the exchange.

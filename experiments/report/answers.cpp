@@ -121,15 +121,33 @@ std::string untrained_text(const Report& report, const Verdict& verdict) {
   return "";
 }
 
+/// Says how often an arm diverged: "with 2 of 3 seeds" or, for one of a grid without a best rate, "at every learning
+/// rate that was tried (11 of 12 runs)".
+std::string divergence_text(const Comparison& comparison, const std::string& name) {
+  const ArmFigures& arm = figures_of(comparison, name);
+  const std::size_t place = grid_of(comparison, name);
+  if (place == comparison.grids.size() || comparison.grids[place].best || comparison.grids[place].arms.size() < 2)
+    return "with " + diverged_seeds(arm);
+  Index runs = 0, diverged = 0;
+  for (const std::size_t each : comparison.grids[place].arms) {
+    runs += comparison.arms[each].runs;
+    diverged += comparison.arms[each].diverged;
+  }
+  return "at every learning rate that was tried (" + std::to_string(diverged) + " of " + html::counted(runs, "run") +
+         ")";
+}
+
 /// Says which arms of a verdict diverged: "b, which diverged with 2 of 2 seeds, cannot be compared with a".
 std::string diverged_text(const Comparison& comparison, const Verdict& verdict, const std::string& arm,
                           const std::string& baseline) {
   const ArmFigures &here = figures_of(comparison, verdict.arm), &there = figures_of(comparison, verdict.baseline);
   const std::string cannot = " cannot be compared with ";
-  if (there.diverged == 0) return arm + ", which diverged with " + diverged_seeds(here) + "," + cannot + baseline;
-  if (here.diverged == 0) return arm + cannot + baseline + ", which diverged with " + diverged_seeds(there);
-  return arm + cannot + baseline + ": the former diverged with " + diverged_seeds(here) + ", the latter with " +
-         diverged_seeds(there);
+  if (there.diverged == 0)
+    return arm + ", which diverged " + divergence_text(comparison, verdict.arm) + "," + cannot + baseline;
+  if (here.diverged == 0)
+    return arm + cannot + baseline + ", which diverged " + divergence_text(comparison, verdict.baseline);
+  return arm + cannot + baseline + ": the former diverged " + divergence_text(comparison, verdict.arm) +
+         ", the latter " + divergence_text(comparison, verdict.baseline);
 }
 
 /// Returns the judgement without its evidence: "b ends at a lower loss than a".

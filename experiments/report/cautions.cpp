@@ -77,10 +77,7 @@ std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
 std::string last_line(const Comparison& comparison) {
   std::vector<std::string> arms;
   for (const Verdict& verdict : comparison.verdicts) {
-    const bool judged = verdict.judgement == analysis::Judgement::better ||
-                        verdict.judgement == analysis::Judgement::worse ||
-                        verdict.judgement == analysis::Judgement::equivalent;
-    if (judged && verdict.rests_on_last) arms.push_back(analysis::spoken_name(name_at_best(comparison, verdict.arm)));
+    if (verdict.rests_on_last) arms.push_back(analysis::spoken_name(name_at_best(comparison, verdict.arm)));
   }
   if (arms.empty()) return "";
   return std::string(arms.size() == 1 ? "The verdict on " : "The verdicts on ") + enumerated(arms) +
@@ -98,12 +95,19 @@ std::vector<std::string> cautions_of(const Report& report) {
       named_arms(comparison, "Diverged",
                  [](const ArmFigures& arm) { return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")"; }),
       named_arms(comparison, "Ended above the starting loss", [&](const ArmFigures& arm) {
-        if (!arm.above_start) return std::string();
-        const analysis::StartAndEnd losses =
-            start_and_end(*std::ranges::find(report.arms, arm.name, &analysis::Arm::name));
-        return arm.finished < 2 ? " (" + number(losses.end, 3) + ")"
-                                : " (" + std::to_string(losses.above) + " of " + html::counted(losses.runs, "seed") +
-                                      "; " + final_loss_text(arm) + ")";
+        const analysis::Arm& runs = *std::ranges::find(report.arms, arm.name, &analysis::Arm::name);
+        std::vector<double> losses;
+        Index risen = 0;
+        for (const analysis::Run& run : runs.runs) {
+          if (outcome_of(run) != analysis::Outcome::finished || run.evaluations.empty()) continue;
+          losses.push_back(run.summary.final_loss);
+          risen += losses_of(run).rose() ? 1 : 0;
+        }
+        if (risen == 0 && !arm.above_start) return std::string();
+        const auto [least, most] = std::ranges::minmax(losses);
+        if (losses.size() < 2) return " (" + number(most, 3) + ")";
+        return " (" + std::to_string(risen) + " of " + html::counted(std::ssize(losses), "finished seed") + "; " +
+               number(least, 3) + " to " + number(most, 3) + ")";
       })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
   lines.push_back(few_evaluations_text(comparison));

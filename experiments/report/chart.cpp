@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <set>
 
@@ -65,6 +64,10 @@ struct Look {
   bool best = false;
 };
 
+bool is_solid(const analysis::RateGrid& grid, std::size_t i) {
+  return i == grid.best || grid.arms.size() == 1;
+}
+
 std::vector<Look> looks_of(const analysis::Comparison& comparison, std::span<const std::string> shown) {
   std::set<double> rates;
   for (const analysis::RateGrid& grid : comparison.grids) {
@@ -76,9 +79,8 @@ std::vector<Look> looks_of(const analysis::Comparison& comparison, std::span<con
     const analysis::RateGrid& grid = comparison.grids[g];
     for (std::size_t i = 0; i < grid.arms.size(); ++i) {
       const bool is_shown = std::ranges::find(shown, comparison.arms[grid.arms[i]].name) != shown.end();
-      const bool solid = i == grid.best || grid.arms.size() == 1;
       const auto place = static_cast<std::size_t>(std::distance(rates.begin(), rates.find(grid.rates[i])));
-      looks[grid.arms[i]] = {g, solid ? 0 : 1 + place % kDashes, is_shown};
+      looks[grid.arms[i]] = {g, is_solid(grid, i) ? 0 : 1 + place % kDashes, is_shown};
     }
   }
   return looks;
@@ -142,7 +144,7 @@ constexpr const char* kControls = R"(<section id="chart">
 <div class="buttons"><button id="best-arms">best rates</button><button id="all-arms">all arms</button><button id="no-arms">none</button></div>
 <div id="arms"></div>
 <details><summary>How to read the chart</summary>
-<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> <span id="dashes">An arm's best learning rate has a solid line; of the others, each rate has its own dashes.</span> <span id="bands">Bands: 95% interval of the mean over seeds (Student's t). If more than 6 arms are shown, only those in bold have bands.</span> Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs all diverged ends in a cross, at the last evaluation with a finite loss for every seed; if only some of them did, the line is the mean of the others. A triangle at the top marks where a line leaves the chart. Values between two evaluations are interpolated. Log x leaves out evaluations at 0.</p>
+<p class="facts"><span class="mouse">Drag to zoom, double click to reset.</span> <span id="dashes">The best learning rate of an arm has a solid line; for the others, the dashes stand for the rate.</span> <span id="bands">Bands: 95% interval of the mean over seeds (Student's t). If more than 6 arms are shown, only those in bold have bands.</span> Arms with a run that diverged and arms that ended above their starting loss have no band, and do not set the range of the axes unless they are alone; with log y they may extend it, by a factor of at most 100. A line whose runs all diverged ends in a cross, at the last evaluation with a finite loss for every seed; if only some of them did, the line is the mean of the others. Triangles at the top mark where lines leave the chart. Values between two evaluations are interpolated. Log x leaves out evaluations at 0.</p>
 </details>
 </section>
 )";

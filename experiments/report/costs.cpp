@@ -35,19 +35,17 @@ bool compresses(const analysis::Arm& arm) {
   });
 }
 
-/// Whether all steps of both arms that exchange anything have the same exchanges, apart from what hides them.
-bool exchange_alike(const Pair& pair) {
-  std::vector<netmodel::TrafficList> exchanges;
-  for (const analysis::Arm* arm : {&pair.arm, &pair.baseline}) {
-    for (const analysis::Run& run : arm->runs) {
-      for (const analysis::StepRange& range : run.exchanges) {
-        if (range.each.empty()) continue;
-        exchanges.push_back(range.each);
-        for (netmodel::Traffic& traffic : exchanges.back()) traffic.overlaps_backward = false;
-      }
+/// Returns the different exchanges of an arm's steps, apart from what hides them, in order of appearance.
+std::vector<netmodel::TrafficList> kinds_of(const analysis::Arm& arm) {
+  std::vector<netmodel::TrafficList> kinds;
+  for (const analysis::Run& run : arm.runs) {
+    for (const analysis::StepRange& range : run.exchanges) {
+      netmodel::TrafficList each = range.each;
+      for (netmodel::Traffic& traffic : each) traffic.overlaps_backward = false;
+      if (!each.empty() && std::ranges::find(kinds, each) == kinds.end()) kinds.push_back(std::move(each));
     }
   }
-  return std::ranges::all_of(exchanges, [&](const auto& each) { return each == exchanges.front(); });
+  return kinds;
 }
 
 }  // namespace
@@ -66,8 +64,9 @@ Pair pair_of(const Report& report, const analysis::Verdict& verdict) {
 }
 
 Uncertain uncertain_of(const Pair& pair) {
-  if (exchange_alike(pair)) return Uncertain::both;
-  return compresses(pair.baseline) && !compresses(pair.arm) ? Uncertain::baseline : Uncertain::arm;
+  if (std::ranges::is_permutation(kinds_of(pair.arm), kinds_of(pair.baseline))) return Uncertain::both;
+  if (!compresses(pair.baseline)) return Uncertain::arm;
+  return compresses(pair.arm) ? Uncertain::each : Uncertain::baseline;
 }
 
 bool has_range(const Speed& speed) {
@@ -86,12 +85,12 @@ std::vector<Speed> speeds_of(const Pair& pair) {
     const analysis::ClusterSeconds &here = pair.here.seconds[c], &there = pair.there.seconds[c];
     const double ratio = there.seconds.mean / here.seconds.mean;
     if (!std::isfinite(ratio)) continue;
-    const auto ratio_if = [&](double analysis::ClusterSeconds::*end) {
-      return (uncertain == Uncertain::arm ? there.seconds.mean : there.*end) /
-             (uncertain == Uncertain::baseline ? here.seconds.mean : here.*end);
-    };
-    const auto [low, high] =
-        std::minmax({ratio, ratio_if(&analysis::ClusterSeconds::longer), ratio_if(&analysis::ClusterSeconds::shorter)});
+    const bool here_varies = uncertain != Uncertain::baseline, there_varies = uncertain != Uncertain::arm;
+    double here_longer = here_varies ? here.longer : here.seconds.mean;
+    double here_shorter = here_varies ? here.shorter : here.seconds.mean;
+    if (uncertain == Uncertain::each) std::swap(here_longer, here_shorter);
+    const auto [low, high] = std::minmax({ratio, (there_varies ? there.longer : there.seconds.mean) / here_longer,
+                                          (there_varies ? there.shorter : there.seconds.mean) / here_shorter});
     speeds.push_back({c, ratio, low, high});
   }
   return speeds;

@@ -25,7 +25,8 @@ Pair pair_of(const Report& report, const analysis::Verdict& verdict);
 enum class Uncertain {
   arm,
   baseline,  ///< it compresses, and the arm does not
-  both,      ///< by the same share: the steps with an exchange are the same in both arms
+  both,      ///< by the same share: the kinds of exchanges are the same in both arms
+  each,      ///< both compress, in different ways: the estimates may be off independently
 };
 Uncertain uncertain_of(const Pair& pair);
 

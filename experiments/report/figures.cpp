@@ -34,7 +34,11 @@ void add_sentence(const std::string& sentence, Figure& figure) {
 Figure empty_loss_figure(const analysis::LossCurve& curve, bool seeds) {
   Figure figure{.name = "loss-steps",
                 .caption = seeds ? "Mean over the seeds; the band is the 95% interval (Student's t)." : ""};
-  figure.plot = {.title = "Evaluated loss", .x_label = axis_label(curve), .y_label = "evaluated loss", .curves = {}};
+  figure.plot = {.title = "Evaluated loss",
+                 .x_label = axis_label(curve),
+                 .y_label = "evaluated loss",
+                 .legend = "tmargin right vertical",
+                 .curves = {}};
   switch (curve.axis) {
     case analysis::Axis::steps:
       break;

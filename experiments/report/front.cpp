@@ -231,12 +231,17 @@ std::string legend_of(const Report& report) {
   if (!has_losses(comparison)) return "";
   const bool seeds = has_seeds(comparison, front_arms(comparison));
   const std::string evaluated = evaluated_text(report);
+  const bool risen = std::ranges::any_of(front_arms(comparison), [&](const std::string& name) {
+    const ArmFigures& arm = figures_of(comparison, name);
+    return arm.above_start && arm.finished > 1;
+  });
   const std::string boundary =
       has_boundary(comparison.arms)
           ? " At boundary: the part of the bytes that are activations, embeddings or their gradients."
           : "";
   return "Final loss: " + evaluated + "after the last step" +
-         (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") + "." +
+         (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") +
+         (risen ? " (the range over the seeds of an arm that ended above its starting loss)" : "") + "." +
          (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
                                       : "") +
          (comparison.clusters.empty() ? "" : " est.: the estimated time of a whole run.") + boundary;

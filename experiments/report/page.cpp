@@ -79,8 +79,24 @@ std::string problems_of(const Report& report, analysis::Severity severity, const
   return body;
 }
 
+/// Returns "5 problems, 3 warnings, 1 log left out", without those of which there are none.
+std::string counts_of(const Report& report) {
+  const auto of = [&](analysis::Severity severity) {
+    return std::ranges::count(report.findings, severity, &SharedFinding::severity);
+  };
+  std::vector<std::string> counts;
+  const auto add = [&](Index count, const std::string& noun, const std::string& rest) {
+    if (count > 0) counts.push_back(html::counted(count, noun) + rest);
+  };
+  add(of(analysis::Severity::problem), "problem", "");
+  add(of(analysis::Severity::warning), "warning", "");
+  add(std::ssize(report.left_out), "log", " left out");
+  return join(counts, ", ");
+}
+
 std::string problems_html(const Report& report) {
   std::string body = problems_of(report, analysis::Severity::problem, "Problems");
+  if (!body.empty()) body = html::division("problems", body);
   const std::string warnings = problems_of(report, analysis::Severity::warning, "Warnings");
   if (!warnings.empty()) body += html::division("warnings", warnings);
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
@@ -262,23 +278,22 @@ std::string still_html(const std::vector<Figure>& figures) {
 
 std::string html_of(const Report& report, const std::vector<Figure>& figures, const std::string& title) {
   const std::string name = title.empty() ? title_of(report) : title;
+  const std::string problems = problems_html(report);
+  const std::string except =
+      problems.find("id=\"problems\"") == problems.npos ? "" : ", except the problems under What went wrong";
   const auto of_arms = [](Index count) { return "for " + html::counted(count, "arm"); };
   std::string body =
       html::division("front", front_html(report, name)) +
       chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
-      html::paragraph(
-          "Of the parts below, those that were closed on the screen are not printed, except the problems under What went wrong.",
-          "printed facts") +
+      html::paragraph("Of the parts below, those that were closed on the screen are not printed" + except + ".",
+                      "printed facts") +
       html::division("map", loss_map_html(report));
-  const std::string problems = problems_html(report);
   body += html::details(analysis::sections_of(report.comparison).empty() ? "All arms" : "All arms and verdicts",
                         html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
           html::details("Network", "", network_html(report)) +
           html::details("Variance and freeze", of_arms(std::ssize(report.variances)), variance_html(report, figures)) +
           html::details("Theory", of_arms(std::ssize(report.theories)), theory_html(report, figures)) +
-          html::details("What went wrong",
-                        html::counted(std::ssize(report.findings) + std::ssize(report.left_out), "finding"), problems) +
-          html::details("Runs", "", runs_html(report)) +
+          html::details("What went wrong", counts_of(report), problems) + html::details("Runs", "", runs_html(report)) +
           html::details("How to repeat the runs", of_arms(std::ssize(report.shown)), repeat_html(report));
   return html::page(name, body);
 }

@@ -58,17 +58,19 @@ std::string in_same_steps(const Pair& pair) {
   }
   if (steps.size() != 1) return "It";
   const double samples = samples_of(pair.arm) / samples_of(pair.baseline);
-  const std::string more = is_visible(samples) ? ", with " + number(samples, 3) + " times as many samples," : "";
+  const std::string more = !is_visible(samples) ? ""
+                           : samples > 1        ? ", with " + number(samples, 3) + " times as many samples,"
+                                                : ", with " + number(1 / samples, 3) + " times fewer samples,";
   return "In the same " + std::to_string(*steps.begin()) + " steps" + more + " it";
 }
 
-/// Returns "; it is slower on 3 of the 4 clusters" if an arm is faster on some clusters and slower on others of more
-/// than two; otherwise empty.
+/// Returns "; it is slower on 3 of the 4 clusters" if an arm is slower on several clusters, but not on all, within all
+/// of the ranges; otherwise empty.
 std::string slower_text(const Pair& pair) {
   const std::vector<Speed> speeds = speeds_of(pair);
-  const auto slower =
-      std::ranges::count_if(speeds, [](const Speed& speed) { return speed.ratio < 1 && is_visible(speed.ratio); });
-  if (speeds.size() < 3 || slower == 0 || slower == std::ssize(speeds)) return "";
+  const auto slower = std::ranges::count_if(
+      speeds, [](const Speed& speed) { return std::max(speed.ratio, speed.high) < 1 && is_visible(speed.ratio); });
+  if (slower < 2 || slower == std::ssize(speeds)) return "";
   return "; it is slower on " + std::to_string(slower) + " of the " + std::to_string(speeds.size()) + " clusters";
 }
 
@@ -91,7 +93,8 @@ std::string ranges_text(const Pair& pair, const std::vector<Speed>& speeds,
     all.push_back(share + " (" + cluster.name + ")");
   }
   if (all.empty()) return "";
-  constexpr std::string_view whose[] = {"its exchanges", "its baseline's exchanges", "the exchanges of both arms"};
+  constexpr std::string_view whose[] = {"its exchanges", "its baseline's exchanges", "the exchanges of both arms",
+                                        "the exchanges of either arm"};
   return "The ranges hold if " + std::string(whose[static_cast<std::size_t>(uncertain_of(pair))]) + " take up to " +
          (shares.size() == 1 ? shares.front() : join(all, " or ")) + " more or less time than estimated; the " +
          kLeastCertain;

@@ -145,15 +145,15 @@ std::string time_until_text(const Pair& pair, double target) {
   if (!is_visible(time)) return "";
   const std::vector<Speed> speeds = speeds_of(pair);
   Speed speed{.cluster = 0, .ratio = time, .low = time, .high = time};
-  // with the range of the whole run, relative to its estimate, unless the exchanges take the same time in both arms
-  if (!speeds.empty() && speeds.front().cluster == 0 && is_visible(speeds.front().ratio)) {
-    speed.low = time * speeds.front().low / speeds.front().ratio;
-    speed.high = time * speeds.front().high / speeds.front().ratio;
-  }
   const std::vector<double> seeds = ratios_until(pair, kSeconds, target);
   for (const double ratio : seeds) {
     speed.low = std::fmin(speed.low, ratio);
     speed.high = std::fmax(speed.high, ratio);
+  }
+  // with the range of the whole run, relative to its estimate, unless the exchanges take the same time in both arms
+  if (!speeds.empty() && speeds.front().cluster == 0 && is_visible(speeds.front().ratio)) {
+    speed.low *= speeds.front().low / speeds.front().ratio;
+    speed.high *= speeds.front().high / speeds.front().ratio;
   }
   return verb_of(speed) + speed_text(speed, pair.here.seconds.front().cluster) + seeds_range_text(seeds, time < 1);
 }
@@ -187,17 +187,67 @@ bool is_like_the_run(const Pair& pair, double target) {
           is_like(kSeconds, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean));
 }
 
-/// Whether an arm saves fewer bytes or less time until a loss is reached than over the whole run, by a factor of more
-/// than 1.25, or loses what it would save.
-bool weakens(const Pair& pair, double target) {
+/// Whether an arm saves fewer bytes or less time until a loss is reached (with the arms of `pair`) than over the whole
+/// run (with those of `best`, of which the answer speaks), by a factor of more than 1.25, or loses what it would save.
+bool weakens(const Pair& best, const Pair& pair, double target) {
   constexpr double visible = 1.25;
   const auto less = [&](std::size_t axis, double of_run) {
     const double until = ratio_until(pair, axis, target);
     return of_run > 1 && (until * visible < of_run || until < 1);
   };
-  return less(kBytes, pair.there.bytes.mean / pair.here.bytes.mean) ||
+  return less(kBytes, best.there.bytes.mean / best.here.bytes.mean) ||
          (!pair.here.seconds.empty() &&
-          less(kSeconds, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean));
+          less(kSeconds, best.there.seconds.front().seconds.mean / best.here.seconds.front().seconds.mean));
+}
+
+/// Least and largest of a ratio of costs, of the baseline's to the arm's, that evaluations which are far apart allow.
+struct Bounds {
+  double low = kNone, high = kNone;
+};
+
+/// Returns the bounds of the ratio over the means of the finished runs on an axis: until a loss, each arm costs at
+/// least as much as at the evaluation before it is reached, and at most as much as at the one that reaches it.
+Bounds bounds_until(const Pair& pair, std::size_t axis, double target) {
+  const auto mean = [&](const ArmFigures& arm, const auto& place) {
+    double sum = 0, count = 0;
+    for (const RunCurve& run : arm.run_curves) {
+      if (run.outcome != analysis::Outcome::finished) continue;
+      sum += place(run.x[axis], run.losses, target);
+      ++count;
+    }
+    return sum / count;
+  };
+  return {mean(pair.there, analysis::evaluated_before) / mean(pair.here, analysis::evaluated_at),
+          mean(pair.there, analysis::evaluated_at) / mean(pair.here, analysis::evaluated_before)};
+}
+
+/// Returns the sentence on a loss that was reached between evaluations that are far apart: what the bounds say of bytes
+/// and time if they decide it, for a target that was given or if the arm costs more; for other targets that were given,
+/// that they do not. Otherwise empty.
+TargetCosts rough_costs(const Pair& pair, double target, bool given) {
+  constexpr double least = 1.1;
+  const auto text_of = [&](std::size_t axis, const auto& text) {
+    const Bounds bounds = bounds_until(pair, axis, target);
+    if (bounds.high * least < 1) return text(1 / bounds.high, false);
+    return bounds.low > least && given ? text(bounds.low, true) : std::string();
+  };
+  const std::string bytes = text_of(kBytes, [](double times, bool less) {
+    return "sends at least " + number(times, 3) + (less ? " times fewer bytes" : " times as many bytes");
+  });
+  const std::string& where = pair.here.seconds.empty() ? "" : pair.here.seconds.front().cluster;
+  const std::string time = where.empty() ? "" : text_of(kSeconds, [&](double times, bool less) {
+    return (less ? "is at least an estimated " : "takes at least an estimated ") + number(times, 3) +
+           (less ? " times as fast on " : " times as long on ") + where;
+  });
+  const std::string loss = number(target, 4);
+  if (!bytes.empty() || !time.empty())
+    return {"To reach a loss of " + loss + " it " + both(bytes, time) + "; evaluations are too far apart for more.",
+            true};
+  if (!given) return {};
+  return {"A loss of " + loss +
+              " is reached between evaluations that are too far apart to compare its cost (--eval.every evaluates "
+              "more often).",
+          true};
 }
 
 /// Returns " (reached by every finished run of both arms)", said of a target that was not given.
@@ -229,13 +279,8 @@ TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict)
   if (!std::isfinite(target)) return {};
   const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
   if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return {text, true};
-  if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target)) {
-    if (!given) return {};
-    return {"A loss of " + number(target, 4) +
-                " is reached between evaluations that are too far apart to compare its cost "
-                "(--eval.every evaluates more often).",
-            true};
-  }
+  if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target))
+    return rough_costs(pair, target, given);
   const std::string rates = quickest_text(report, best, pair);
   if (!given && rates.empty() && is_like_the_run(pair, target)) return {};
   const std::string costs = costs_until(pair, target);
@@ -243,7 +288,7 @@ TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict)
     return {given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "", given};
   return {"To reach a loss of " + number(target, 4) + (given ? "" : reached_by_text(report.comparison, best)) + rates +
               " it " + costs + ".",
-          given || weakens(pair, target)};
+          given || weakens(best, pair, target)};
 }
 
 }  // namespace onebit::experiments

@@ -202,6 +202,12 @@ TEST_CASE("report: the range of a speed varies the exchanges of both arms, if th
         Approx(bits.time / (bits.time / bits.speed.ratio + 0.5 * (bits.time / bits.speed.ratio - computing)))
             .epsilon(1e-3));
   const Compared back = compare_exchanges(compressed_exchange(), dense_exchange(), false, true);
+  const Compared bothbits = compare_exchanges(compressed_exchange(), other, true, true);
+  CHECK(bothbits.uncertain == Uncertain::each);
+  CHECK_THAT(bothbits.notes, Contains("The ranges hold if the exchanges of either arm take up to 50%"));
+  const double here = bothbits.time / bothbits.speed.ratio - computing, there = bothbits.time - computing;
+  CHECK(bothbits.speed.high == Approx((computing + 1.5 * there) / (computing + 0.5 * here)).epsilon(1e-3));
+  CHECK(bothbits.speed.low == Approx((computing + 0.5 * there) / (computing + 1.5 * here)).epsilon(1e-3));
   CHECK(back.uncertain == Uncertain::baseline);
   CHECK_THAT(back.notes, Contains("The ranges hold if its baseline's exchanges take up to 50% more or less time"));
   CHECK(back.speed.high == Approx(ratio(back, 1.5, 0) * (computing / (back.time / back.speed.ratio))).epsilon(1e-2));
@@ -246,6 +252,74 @@ TEST_CASE("report: other numbers of samples and of clusters on which an arm is s
   CHECK_THAT(page, Contains("In the same 10 steps, with 8 times as many samples, it sends 16 times fewer bytes"));
 }
 
+TEST_CASE("report: an arm that is slower on several clusters, but not on all, says on how many") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1, 1.1});
+  add(runs, options_of("sgd"), {1, 1.1});
+  netmodel::TrafficList large = dense_exchange(), many;
+  large.front().payload_bytes = 4'000'000;
+  for (int i = 0; i < 200; ++i) many.push_back(dense_exchange().front());
+  for (Run& run : runs) {
+    const bool is_arm = run.header.config.front().second == "sgd";
+    run.exchanges = {{.first = 1, .last = 10, .each = is_arm ? many : large}};
+    run.summary.bytes = is_arm ? 1e6 : 6e7;
+  }
+  ReportRequest request;
+  for (const std::string cluster : {"eth1", "eth10", "eth25", "ib100"})
+    request.comparison.clusters.push_back(netmodel::find_cluster(cluster));
+  request.comparison.rules.forward = request.comparison.rules.backward = netmodel::Seconds(1e-4);
+  CHECK_THAT(answers_html(report_of({std::move(runs), {}}, request, netmodel::LinkLoad())),
+             Contains("; it is slower on 3 of the 4 clusters."));
+}
+
+TEST_CASE("report: an arm that diverged at every rate is not judged by the mildest one") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam", "0.1"), {1, 1.1});
+  add(runs, options_of("adam", "1"), {2, 2.1});
+  add(runs, options_of("sgd", "1"), {1, 1.1});
+  add(runs, options_of("sgd", "10"), {1, 1.1});
+  for (Run& run : runs) {
+    const std::string rate = run.header.config.front().second == "sgd" ? run.header.config[1].second : "";
+    if (rate == "10" || (rate == "1" && run.summary.seed == 2)) run = diverged(run);
+  }
+  const std::string answers = answers_html(report_on(std::move(runs)));
+  CHECK_THAT(answers, Contains("which diverged at every learning rate that was tried (3 of 4 runs), cannot be compared "
+                               "with adam"));
+}
+
+TEST_CASE("report: an arm that saves less until a loss than over the run says so in its answer") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1.2, 1.2}, {10, 4, 1.3, 1.25, 1.24, 1.23, 1.22, 1.21, 1.2, 1.2});
+  add(runs, options_of("sgd"), {1.3, 1.3}, {10, 9, 8, 7, 6, 5, 4, 3, 2.5, 2});
+  for (Run& run : runs) {
+    if (run.header.config.front().second == "sgd") run.summary.bytes = 2400;
+    for (sim::EvaluationRow& row : run.evaluations) row.bytes = run.summary.bytes * static_cast<double>(row.step) / 10;
+  }
+  const Report report = report_on(std::move(runs));
+  const TargetCosts& costs = report.target_costs.at("sgd");
+  CHECK_THAT(costs.text, StartsWith("To reach a loss of 1.3 (reached by every finished run of both arms) it sends 2.5 "
+                                    "times as many bytes"));
+  CHECK(costs.in_answer);
+  CHECK_THAT(answers_html(report),
+             Contains("it sends 2 times fewer bytes") && Contains("it sends 2.5 times as many bytes"));
+}
+
+TEST_CASE("report: evaluations that are far apart still bound the costs of a loss") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1.2, 1.2}, {10, 1.25, 1.24, 1.23, 1.22});  // at 1.3 between steps 0 and 2
+  add(runs, options_of("sgd"), {1.3, 1.3}, {10, 9, 8, 7, 6});               // between steps 8 and 10
+  for (Run& run : runs) {
+    if (run.header.config.front().second == "sgd") run.summary.bytes = 2400;
+    for (sim::EvaluationRow& row : run.evaluations) row.bytes = run.summary.bytes * static_cast<double>(row.step) / 10;
+  }
+  const TargetCosts costs = report_on(std::move(runs)).target_costs.at("sgd");
+  // adam: at most 960 bytes; sgd: at least 1,920
+  CHECK_THAT(costs.text,
+             StartsWith("To reach a loss of 1.3 it sends at least 2 times as many bytes and takes at least an "
+                        "estimated "));
+  CHECK(costs.in_answer);
+}
+
 TEST_CASE("report: the final loss of an arm that rose is the range over its seeds") {
   std::vector<Run> runs;
   add(runs, options_of("adam", "0.1"), {1, 1.1, 1.2});
@@ -255,7 +329,7 @@ TEST_CASE("report: the final loss of an arm that rose is the range over its seed
   CHECK_THAT(final_loss_text(report.comparison.arms[0]), StartsWith("1.10 ± "));
   const std::vector<std::string> lines = cautions_of(report);
   CAPTURE(lines);
-  CHECK(std::ranges::count(lines, "Ended above the starting loss: lr 1 (2 of 3 seeds; 0.5 to 3e+06).") == 1);
+  CHECK(std::ranges::count(lines, "Ended above the starting loss: lr 1 (2 of 3 finished seeds; 0.5 to 3e+06).") == 1);
   const std::string map = loss_map_html(report);
   CHECK_THAT(map, Contains("<td data-label=\"1\" class=\"diverged\">0.5 to 3e+06</td>"));
   CHECK_THAT(map, Contains("<td data-label=\"0.1\" class=\"least\" style=\"--rank:1\">"));
@@ -310,6 +384,8 @@ TEST_CASE("report: costs of a loss are given where evaluations are close, and in
   CHECK_THAT(sooner.text, StartsWith("To reach a loss of 1.2 (reached by every finished run of both arms) it sends 5 "
                                      "times fewer bytes per worker"));
   CHECK_FALSE(sooner.in_answer);
+  const TargetCosts later = costs(none, {10, 1.3, 1.25, 1.22, 1.21, 1.21, 1.21, 1.21, 1.21, 1.21, 1.19});
+  CHECK(later.text.empty());                               // as over the whole run
   const std::vector<double> late = {10, 9, 8, 7, 3, 1.2};  // every other step
   const TargetCosts given = costs(3, late);                // sgd: between steps 6 and 8
   CHECK_THAT(given.text, Contains("is reached between evaluations that are too far apart"));

@@ -163,19 +163,18 @@
     lines.sort((a, b) => distance(a) - distance(b));
     return {row, seriesName: lines.length ? lines[0].line.name : null};
   };
-  // Draws a triangle at the frame where a line first leaves the chart at the top.
-  const drawExits = (context, area, chart) => drawn.forEach(({line, x, y}) => {
+  // Draws a triangle at the frame where a line leaves the chart at the top.
+  const drawExits = (context, area, chart) => drawn.forEach(({line, x, y}) => y.forEach((value, i) => {
     const scale = state.logY ? Math.log : same, top = chart.yAxisRange()[1];
-    const last = y.findIndex((value, i) => value <= top && y[i + 1] > top);
-    if (last < 0) return;
-    const share = (scale(top) - scale(y[last])) / (scale(Math.min(y[last + 1], ceiling)) - scale(y[last]));
-    const [from, to] = [last, last + 1].map((i) => chart.toDomXCoord(x[i])), at = from + share * (to - from);
+    if (!(value <= top && y[i + 1] > top)) return;
+    const share = (scale(top) - scale(value)) / (scale(Math.min(y[i + 1], ceiling)) - scale(value));
+    const from = chart.toDomXCoord(x[i]), at = from + share * (chart.toDomXCoord(x[i + 1]) - from);
     if (at < area.x || at > area.x + area.w) return;
     context.fillStyle = colour(line.arm);
     context.beginPath();
     [[0, 0], [-5, 9], [5, 9]].forEach(([dx, dy]) => context.lineTo(at + dx, area.y + dy));
     context.fill();
-  });
+  }));
   // Draws a cross at the end of each line that ends because its runs diverged, at the frame if the end is above it.
   const drawCrosses = (context, area, chart) => drawn.filter(({line, x}) => line.crossed && x.length).forEach((each) => {
     const last = each.x.length - 1, x = chart.toDomXCoord(each.x[last]);
@@ -350,10 +349,10 @@
   const adopt = (fresh) => {
     Object.assign(data, fresh);
     if (state.axis === null && data.axes.length) state.axis = data.axis;
-    if (!touched.has("logY")) state.logY = element("log-y").checked = data.log_y;
+    if (!touched.has("logY") && !zoomed) state.logY = element("log-y").checked = data.log_y;
     element("best-arms").hidden = data.arms.every((arm) => arm.best);
     element("all-arms").hidden = element("no-arms").hidden = data.arms.length < 2;
-    element("dashes").hidden = data.arms.every((arm) => arm.best);
+    element("dashes").hidden = data.arms.every((arm) => arm.dash === 0);
     element("bands").hidden = element("seeds").parentElement.hidden = data.arms.every((arm) => arm.runs.length < 2);  // one run is its own mean
     axis.replaceChildren(...data.axes.map((each, i) => new Option(each.label, String(i), false, i === state.axis)));
     data.arms.filter((arm) => !state.chosen.has(arm.name)).forEach((arm) => {
