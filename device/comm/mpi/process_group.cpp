@@ -18,8 +18,8 @@
 namespace onebit::device::mpi {
 namespace {
 
-/// Thrown to abort the calls of run() that only some ranks have entered. The innermost call that all ranks have entered then throws
-/// `error`.
+/// Thrown to abort the calls of run() that only some ranks have entered. The innermost call that all ranks have entered
+/// then throws `error`.
 struct Unwind {
   Index depth;
   std::exception_ptr error;
