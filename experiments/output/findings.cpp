@@ -84,7 +84,8 @@ void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run&
 }
 
 /// Returns findings without notes. A divergence that compressed steps that explode explain becomes part of their text,
-/// because the advice on the one would contradict that on the other.
+/// because the advice on the one would contradict that on the other; likewise, a rise at the freeze becomes part of the
+/// finding that the run ended above its start, which then has its advice.
 std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   const auto cause = [&](analysis::Cause wanted) {
     return std::ranges::find(findings, wanted, &analysis::Finding::cause);
@@ -93,6 +94,12 @@ std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   if (explosion != findings.end() && end != findings.end()) {
     explosion->text += "; the run diverged: " + end->text.substr(0, end->text.find("; lower the learning rate"));
     findings.erase(end);
+  }
+  const auto rise = cause(analysis::Cause::loss_rose_at_freeze), risen = cause(analysis::Cause::ended_above_start);
+  if (rise != findings.end() && risen != findings.end()) {
+    risen->text += "; " + rise->text;
+    risen->hint = rise->hint;
+    findings.erase(rise);
   }
   std::erase_if(findings, [](const auto& finding) { return finding.severity == analysis::Severity::note; });
   return findings;

@@ -106,8 +106,8 @@ std::vector<std::string> cautions_of(const Report& report) {
         if (risen == 0 && !arm.above_start) return std::string();
         const auto [least, most] = std::ranges::minmax(losses);
         if (losses.size() < 2) return " (" + number(most, 3) + ")";
-        return " (" + std::to_string(risen) + " of " + html::counted(std::ssize(losses), "finished seed") + "; " +
-               number(least, 3) + " to " + number(most, 3) + ")";
+        return " (" + std::to_string(risen) + " of " + html::counted(std::ssize(losses), "finished seed") +
+               "; final losses " + number(least, 3) + " to " + number(most, 3) + ")";
       })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
   lines.push_back(few_evaluations_text(comparison));

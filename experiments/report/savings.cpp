@@ -64,14 +64,17 @@ std::string in_same_steps(const Pair& pair) {
   return "In the same " + std::to_string(*steps.begin()) + " steps" + more + " it";
 }
 
-/// Returns "; it is slower on 3 of the 4 clusters" if an arm is slower on several clusters, but not on all, within all
-/// of the ranges; otherwise empty.
+/// Returns "; it is slower on 2 of the 4 clusters, and may be slower on 1 more", of an arm that is slower on some
+/// clusters and not on all; empty unless these are several.
 std::string slower_text(const Pair& pair) {
   const std::vector<Speed> speeds = speeds_of(pair);
-  const auto slower = std::ranges::count_if(
-      speeds, [](const Speed& speed) { return std::max(speed.ratio, speed.high) < 1 && is_visible(speed.ratio); });
-  if (slower < 2 || slower == std::ssize(speeds)) return "";
-  return "; it is slower on " + std::to_string(slower) + " of the " + std::to_string(speeds.size()) + " clusters";
+  Index slower = 0, open = 0;
+  for (const Speed& speed : speeds) {
+    if (speed.ratio < 1 && is_visible(speed.ratio)) ++(speed.high < 1 ? slower : open);
+  }
+  if (slower + open < 2 || slower + open == std::ssize(speeds) || slower == 0) return "";
+  return "; it is slower on " + std::to_string(slower) + " of the " + std::to_string(speeds.size()) + " clusters" +
+         (open > 0 ? ", and may be slower on " + std::to_string(open) + " more" : "");
 }
 
 /// Whether the arm is slower somewhere, and most of that is the latency of more messages.
@@ -95,9 +98,9 @@ std::string ranges_text(const Pair& pair, const std::vector<Speed>& speeds,
   if (all.empty()) return "";
   constexpr std::string_view whose[] = {"its exchanges", "its baseline's exchanges", "the exchanges of both arms",
                                         "the exchanges of either arm"};
-  return "The ranges hold if " + std::string(whose[static_cast<std::size_t>(uncertain_of(pair))]) + " take up to " +
-         (shares.size() == 1 ? shares.front() : join(all, " or ")) + " more or less time than estimated; the " +
-         kLeastCertain;
+  return "The ranges for whole runs hold if " + std::string(whose[static_cast<std::size_t>(uncertain_of(pair))]) +
+         " take up to " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
+         " more or less time than estimated; the " + kLeastCertain;
 }
 
 /// Says how long a step computes; empty without speeds, or if a step does not compute.

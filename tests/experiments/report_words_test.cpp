@@ -188,14 +188,16 @@ TEST_CASE("report: the range of a speed varies the exchanges of both arms, if th
   CHECK(same.speed.ratio == Approx(ratio(same, 1, 1)).epsilon(1e-6));
   CHECK(same.speed.low == Approx(ratio(same, 0.5, 0.5)).epsilon(1e-6));
   CHECK(same.speed.high == Approx(ratio(same, 1.5, 1.5)).epsilon(1e-6));
-  CHECK_THAT(same.notes, Contains("The ranges hold if the exchanges of both arms take up to 50% more or less time"));
+  CHECK_THAT(same.notes,
+             Contains("The ranges for whole runs hold if the exchanges of both arms take up to 50% more or less time"));
   netmodel::TrafficList hidden = dense_exchange(), other = dense_exchange();
   hidden.front().overlaps_backward = true;
   CHECK(compare_exchanges(hidden, dense_exchange(), false).uncertain == Uncertain::both);
   other.front().messages += 1;
   const Compared different = compare_exchanges(dense_exchange(), other, false);
   CHECK(different.uncertain == Uncertain::arm);
-  CHECK_THAT(different.notes, Contains("The ranges hold if its exchanges take up to 50% more or less time"));
+  CHECK_THAT(different.notes,
+             Contains("The ranges for whole runs hold if its exchanges take up to 50% more or less time"));
   const Compared bits = compare_exchanges(dense_exchange(), compressed_exchange(), true);
   CHECK(bits.uncertain == Uncertain::arm);
   CHECK(bits.speed.low ==
@@ -204,12 +206,13 @@ TEST_CASE("report: the range of a speed varies the exchanges of both arms, if th
   const Compared back = compare_exchanges(compressed_exchange(), dense_exchange(), false, true);
   const Compared bothbits = compare_exchanges(compressed_exchange(), other, true, true);
   CHECK(bothbits.uncertain == Uncertain::each);
-  CHECK_THAT(bothbits.notes, Contains("The ranges hold if the exchanges of either arm take up to 50%"));
+  CHECK_THAT(bothbits.notes, Contains("The ranges for whole runs hold if the exchanges of either arm take up to 50%"));
   const double here = bothbits.time / bothbits.speed.ratio - computing, there = bothbits.time - computing;
   CHECK(bothbits.speed.high == Approx((computing + 1.5 * there) / (computing + 0.5 * here)).epsilon(1e-3));
   CHECK(bothbits.speed.low == Approx((computing + 0.5 * there) / (computing + 1.5 * here)).epsilon(1e-3));
   CHECK(back.uncertain == Uncertain::baseline);
-  CHECK_THAT(back.notes, Contains("The ranges hold if its baseline's exchanges take up to 50% more or less time"));
+  CHECK_THAT(back.notes,
+             Contains("The ranges for whole runs hold if its baseline's exchanges take up to 50% more or less time"));
   CHECK(back.speed.high == Approx(ratio(back, 1.5, 0) * (computing / (back.time / back.speed.ratio))).epsilon(1e-2));
   // A boundary's codec counts, too.
   netmodel::TrafficList boundary = dense_exchange();
@@ -229,7 +232,7 @@ TEST_CASE("report: a speed without a range has no note on ranges") {
   request.comparison.rules.forward = request.comparison.rules.backward = request.comparison.rules.optimizer =
       netmodel::Seconds(0);
   const std::string page = answers_html(report_of({std::move(runs), {}}, request, netmodel::LinkLoad()));
-  CHECK_THAT(page, Contains("is an estimated 2 times as fast on eth1.") && !Contains("The ranges hold"));
+  CHECK_THAT(page, Contains("is an estimated 2 times as fast on eth1.") && !Contains("The ranges for whole runs"));
 }
 
 TEST_CASE("report: other numbers of samples and of clusters on which an arm is slower are part of the answer") {
@@ -329,7 +332,8 @@ TEST_CASE("report: the final loss of an arm that rose is the range over its seed
   CHECK_THAT(final_loss_text(report.comparison.arms[0]), StartsWith("1.10 ± "));
   const std::vector<std::string> lines = cautions_of(report);
   CAPTURE(lines);
-  CHECK(std::ranges::count(lines, "Ended above the starting loss: lr 1 (2 of 3 finished seeds; 0.5 to 3e+06).") == 1);
+  CHECK(std::ranges::count(
+            lines, "Ended above the starting loss: lr 1 (2 of 3 finished seeds; final losses 0.5 to 3e+06).") == 1);
   const std::string map = loss_map_html(report);
   CHECK_THAT(map, Contains("<td data-label=\"1\" class=\"diverged\">0.5 to 3e+06</td>"));
   CHECK_THAT(map, Contains("<td data-label=\"0.1\" class=\"least\" style=\"--rank:1\">"));
