@@ -16,7 +16,7 @@ std::string percent(double share) {
 }
 
 /// Returns the fall of a run's evaluated loss over the last tenth of the steps, as a share of the loss before it; NaN
-/// if there are too few evaluations to tell.
+/// if there are too few evaluations to tell, or none is near the start of that tenth.
 double late_fall(const Run& run) {
   constexpr std::size_t fewest = 5;
   const std::vector<sim::EvaluationRow>& rows = run.evaluations;
@@ -26,6 +26,9 @@ double late_fall(const Run& run) {
       std::ranges::find_if(rows, [&](const sim::EvaluationRow& row) { return static_cast<double>(row.step) >= from; });
   const sim::EvaluationRow& before = after == rows.begin() ? *after : *(after - 1);
   const auto length = static_cast<double>(after->step - before.step);
+  const double nearest =
+      std::min(std::abs(from - static_cast<double>(before.step)), std::abs(from - static_cast<double>(after->step)));
+  if (nearest > 0.025 * static_cast<double>(rows.back().step)) return kNone;  // too far away to interpolate
   const double share = length > 0 ? (from - static_cast<double>(before.step)) / length : 1;
   return 1 - rows.back().loss / (before.loss + share * (after->loss - before.loss));
 }
@@ -68,15 +71,17 @@ std::vector<double> late_falls(const Arm& arm, double margin) {
   return falls;
 }
 
-/// Returns the warning if the arm with the higher loss was still improving; otherwise empty.
-std::string falling_text(const Arm& behind, const Arm& ahead, double margin) {
+/// Returns the warning if the arm with the higher loss was still improving; otherwise empty. open: whether the losses
+/// cannot be told apart.
+std::string falling_text(const Arm& behind, const Arm& ahead, double margin, bool open) {
   const std::vector<double> falls = late_falls(behind, margin), others = late_falls(ahead, margin);
   if (falls.empty() || others.empty()) return "";
   const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
   if (!(least > most + 2 * margin)) return "";
   return "the loss of " + behind.name + " was still falling when its runs ended, by " + percent(least) +
          " or more over the last tenth of the steps, and that of " + ahead.name +
-         (most > 0 ? " by " + percent(most) + " or less" : " no longer") + ": a longer run may change the order";
+         (most > 0 ? " by " + percent(most) + " or less" : " no longer") +
+         (open ? ": a longer run may end differently" : ": a longer run may change the order");
 }
 
 /// Sets hinges_on_last, with a warning as the result, or rests_on_last; otherwise the result is empty.
@@ -106,10 +111,9 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   if (!verdict.hinges_on_last) return "";
   return "averaged over the evaluations in the last fifth of the steps, the losses of " + arm.name + " and " +
          baseline.name +
-         (open                          ? " differ ("
-          : equivalent                  ? " are not shown to be equivalent ("
-          : !difference.contains_zero() ? " differ the other way ("
-                                        : " cannot be told apart (") +
+         (difference.contains_zero() ? equivalent ? " are not shown to be equivalent (" : " cannot be told apart ("
+          : open || equivalent       ? " differ ("
+                                     : " differ the other way (") +
          range_text(difference) +
          "): the verdict hinges on the last evaluation, and in that fifth, losses rise by up to " + percent(rise) +
          " from one evaluation to the next";
@@ -121,7 +125,8 @@ void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   const double shift = verdict.difference.mean;
   if (std::isfinite(shift) && shift != 0) {
     const Arm &behind = shift > 0 ? arm : baseline, &ahead = shift > 0 ? baseline : arm;
-    const std::string falling = falling_text(behind, ahead, verdict.criterion.margin);
+    const std::string falling =
+        falling_text(behind, ahead, verdict.criterion.margin, verdict.judgement == Judgement::not_resolved);
     if (!falling.empty()) verdict.warnings.push_back(falling);
   }
   constexpr Judgement judged[] = {Judgement::better, Judgement::worse, Judgement::equivalent, Judgement::not_resolved};

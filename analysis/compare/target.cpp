@@ -1,6 +1,8 @@
 #include "analysis/compare/target.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace onebit::analysis {
@@ -31,6 +33,11 @@ double evaluated_at(std::span<const double> x, std::span<const double> loss, dou
 double evaluated_before(std::span<const double> x, std::span<const double> loss, double target) {
   const std::size_t i = first_at(loss, target);
   return i < loss.size() ? x[i == 0 ? 0 : i - 1] : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool falls_until(std::span<const double> loss, double target) {
+  const std::size_t end = std::min(first_at(loss, target) + 1, loss.size());
+  return std::is_sorted(loss.begin(), loss.begin() + static_cast<std::ptrdiff_t>(end), std::greater());
 }
 
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target) {

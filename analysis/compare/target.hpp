@@ -19,6 +19,10 @@ double evaluated_at(std::span<const double> x, std::span<const double> loss, dou
 /// Returns the x of the evaluation before that, or of the first evaluation. NaN: not reached.
 double evaluated_before(std::span<const double> x, std::span<const double> loss, double target);
 
+/// Whether the loss never rises from one evaluation to the next until it reaches the target. If it does, it may also
+/// have reached the target between two earlier evaluations.
+bool falls_until(std::span<const double> loss, double target);
+
 /// Whether the loss came down to the target between two evaluations that are too far apart to interpolate: by more than
 /// one step, and by more than a fifth of the steps until the second one.
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target);

@@ -14,6 +14,7 @@
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/front.hpp"
+#include "experiments/report/grids.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/loss_map.hpp"
 #include "experiments/study/unfinished.hpp"
@@ -168,9 +169,9 @@ Table network_table(const Report& report) {
   Table table({"arm", "dense step", "compressed step", "up", "down", "bytes/worker"});
   for (const Arm& arm : report.arms) {
     const analysis::Summary& run = example_of(arm).summary;
-    const bool finished = outcome_of(example_of(arm)) == analysis::Outcome::finished;
     table.add({arm.name, bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes),
-               bytes_text(run.up_bytes), bytes_text(run.down_bytes), finished ? bytes_text(run.bytes) : "-"});
+               bytes_text(run.up_bytes), bytes_text(run.down_bytes),
+               bytes_text(figures_of(report.comparison, arm.name).bytes.mean)});
   }
   return table;
 }
@@ -192,11 +193,11 @@ std::string network_html(const Report& report) {
   }
   if (std::isfinite(comparison.target) && (comparison.target_is_given || comparison.arms.size() > 1)) {
     body += html::table(targets_table(comparison)) +
-            html::paragraph(
-                target_text(comparison) +
-                " Each cost is that of first reaching this value, interpolated linearly between evaluations or, "
-                "with ≤, that of the first evaluation at or below it, because the evaluations are too far "
-                "apart; the loss may rise again later.");
+            html::paragraph(target_text(comparison) +
+                            " Each cost is that of first reaching this value at an evaluation, interpolated linearly "
+                            "between evaluations or, "
+                            "with ≤, that of the first evaluation at or below it, because the evaluations are too far "
+                            "apart; the loss may rise again later.");
   }
   return body;
 }

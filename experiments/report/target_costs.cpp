@@ -52,6 +52,13 @@ bool reached_roughly(const ArmFigures& arm, double target) {
   });
 }
 
+/// Whether no loss of an arm's finished runs rises between two evaluations until it reaches a loss.
+bool falls_until(const ArmFigures& arm, double target) {
+  return std::ranges::all_of(arm.run_curves, [&](const RunCurve& run) {
+    return run.outcome != analysis::Outcome::finished || analysis::falls_until(run.losses, target);
+  });
+}
+
 /// Whether every finished run of an arm reached a loss.
 bool all_reached(const ArmFigures& arm, double target) {
   return std::isfinite(reached_in_the_mean(arm, kSteps, target));
@@ -223,10 +230,12 @@ Bounds bounds_until(const Pair& pair, std::size_t axis, double target) {
 
 /// Returns the sentence on a loss that was reached between evaluations that are far apart: what the bounds say of bytes
 /// and time if they decide it, for a target that was given or if the arm costs more; for other targets that were given,
-/// that they do not. Otherwise empty.
-TargetCosts rough_costs(const Pair& pair, double target, bool given) {
+/// that they do not. Otherwise empty. There are no bounds if a loss rises before. rates: quickest_text.
+TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::string& rates) {
   constexpr double least = 1.1;
+  const bool falls = falls_until(pair.here, target) && falls_until(pair.there, target);
   const auto text_of = [&](std::size_t axis, const auto& text) {
+    if (!falls) return std::string();
     const Bounds bounds = bounds_until(pair, axis, target);
     if (bounds.high * least < 1) return text(1 / bounds.high, false);
     return bounds.low > least && given ? text(bounds.low, true) : std::string();
@@ -241,8 +250,9 @@ TargetCosts rough_costs(const Pair& pair, double target, bool given) {
   });
   const std::string loss = number(target, 4);
   if (!bytes.empty() || !time.empty())
-    return {"To reach a loss of " + loss + " it " + both(bytes, time) + "; evaluations are too far apart for more.",
-            true};
+    return {
+        "To reach a loss of " + loss + rates + " it " + both(bytes, time) + "; evaluations are too far apart for more.",
+        true};
   if (!given) return {};
   return {"A loss of " + loss +
               " is reached between evaluations that are too far apart to compare its cost (--eval.every evaluates "
@@ -257,11 +267,18 @@ std::string reached_by_text(const Comparison& comparison, const Pair& best) {
   return std::string(" (reached by every finished run of both arms") + (rates ? " at their best learning rates)" : ")");
 }
 
+/// Says that a loss may have been reached between two evaluations, if losses rise before they reach it at one.
+std::string between_text(const Pair& pair, double target) {
+  return falls_until(pair.here, target) && falls_until(pair.there, target)
+             ? ""
+             : " Losses rise before that, so a run may have reached it earlier, between two evaluations.";
+}
+
 /// Returns the sentence on a target that was given if a run misses it or starts there; otherwise empty.
 std::string unusual_text(const Pair& pair, double target) {
   if (!(all_reached(pair.here, target) && all_reached(pair.there, target)))
-    return "A loss of " + number(target, 4) + " was reached by " + reached_text(pair.here, target) + " and " +
-           reached_text(pair.there, target) + ".";
+    return "A loss of " + number(target, 4) + " was reached at an evaluation by " + reached_text(pair.here, target) +
+           " and " + reached_text(pair.there, target) + ".";
   for (const ArmFigures* arm : {&pair.here, &pair.there}) {
     if (reached_in_the_mean(*arm, kSteps, target) == 0)
       return analysis::spoken_name(arm->name) + " starts at or below a loss of " + number(target, 4) + ".";
@@ -280,14 +297,14 @@ TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict)
   const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
   if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return {text, true};
   if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target))
-    return rough_costs(pair, target, given);
+    return rough_costs(pair, target, given, quickest_text(report, best, pair));
   const std::string rates = quickest_text(report, best, pair);
   if (!given && rates.empty() && is_like_the_run(pair, target)) return {};
   const std::string costs = costs_until(pair, target);
   if (costs.empty())
     return {given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "", given};
   return {"To reach a loss of " + number(target, 4) + (given ? "" : reached_by_text(report.comparison, best)) + rates +
-              " it " + costs + ".",
+              " it " + costs + "." + between_text(pair, target),
           given || weakens(best, pair, target)};
 }
 

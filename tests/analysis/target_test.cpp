@@ -60,6 +60,14 @@ TEST_CASE("target: between evaluations that are far apart, only a bound is known
   CHECK(std::isnan(evaluated_at(steps, loss, 2)));
 }
 
+TEST_CASE("target: whether the loss falls at every evaluation until it is there") {
+  const std::vector<double> loss = {5, 4, 4, 3, 3.5, 2};
+  CHECK(falls_until(loss, 3));  // the rise comes later
+  CHECK_FALSE(falls_until(loss, 2.5));
+  CHECK_FALSE(falls_until(loss, 1));
+  CHECK(falls_until(loss, 6));
+}
+
 TEST_CASE("target: the lowest loss that every run reached") {
   std::vector<Arm> arms = {make_arm("a", {1, 2}), make_arm("b", {1.5, 3})};
   arms[1].runs[1] = make_run({}, 2, {10, 2.5, 3});  // its best loss is not its last one

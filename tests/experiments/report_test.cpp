@@ -216,8 +216,8 @@ TEST_CASE("report: the cost of a loss is that at the quickest rates, which --bes
   };
   const Arguments all = {}, best = {"--best"};
   for (const Arguments& more : {all, best}) {
-    CHECK_THAT(page("0.5", more),
-               Contains("A loss of 0.5 was reached by 0 of 2 runs of sgd (lr 0.1) and 2 of 2 runs of adam (lr 0.1)"));
+    CHECK_THAT(page("0.5", more), Contains("A loss of 0.5 was reached at an evaluation by 0 of 2 runs of sgd (lr 0.1) "
+                                           "and 2 of 2 runs of adam (lr 0.1)"));
     CHECK_THAT(page("1.2", more),
                Contains("To reach a loss of 1.2 at the learning rates that get there soonest (sgd 0.1, adam 0.1), it "
                         "may send 1.42 times fewer bytes (0.391 to 1.85 over 2 seeds)"));
