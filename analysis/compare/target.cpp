@@ -40,6 +40,16 @@ bool falls_until(std::span<const double> loss, double target) {
   return std::is_sorted(loss.begin(), loss.begin() + static_cast<std::ptrdiff_t>(end), std::greater());
 }
 
+bool turns_near(std::span<const double> steps, std::span<const double> loss, double target) {
+  constexpr double near = 0.05;
+  const std::size_t end = first_at(loss, target);
+  for (std::size_t i = 1; i < end && end < loss.size(); ++i) {
+    const bool rises = loss[i] > loss[i - 1] && steps[i] - steps[i - 1] > 1;
+    if (rises && loss[i - 1] - target <= near * std::abs(target)) return true;
+  }
+  return false;
+}
+
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target) {
   constexpr double most = 0.2;
   const std::size_t i = first_at(loss, target);

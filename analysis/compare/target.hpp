@@ -23,6 +23,10 @@ double evaluated_before(std::span<const double> x, std::span<const double> loss,
 /// have reached the target between two earlier evaluations.
 bool falls_until(std::span<const double> loss, double target);
 
+/// Whether the loss comes within 5% of the target and rises again before it reaches the target, with more than one step
+/// between the two evaluations.
+bool turns_near(std::span<const double> steps, std::span<const double> loss, double target);
+
 /// Whether the loss came down to the target between two evaluations that are too far apart to interpolate: by more than
 /// one step, and by more than a fifth of the steps until the second one.
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target);

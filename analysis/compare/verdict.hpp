@@ -85,7 +85,8 @@ struct Verdict {
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."
   /// Whether the means over the last fifth of the steps give another verdict: see add_late_warnings.
   bool hinges_on_last = false;
-  bool rests_on_last = false;  ///< whether a run has too few evaluations for such means (least_late_evaluations)
+  /// Whether a verdict cannot be checked so, because a run has fewer than least_late_evaluations there.
+  bool rests_on_last = false;
   /// Warnings about runs left out, arms of different lengths and seeds without a partner, and those of
   /// add_late_warnings.
   std::vector<std::string> warnings;

@@ -99,6 +99,7 @@ std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   if (rise != findings.end() && risen != findings.end()) {
     risen->text += "; " + rise->text;
     risen->hint = rise->hint;
+    risen->cause = rise->cause;
     findings.erase(rise);
   }
   std::erase_if(findings, [](const auto& finding) { return finding.severity == analysis::Severity::note; });

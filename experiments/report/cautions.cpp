@@ -73,6 +73,24 @@ std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
                         " differ from these by a factor of more than 5; rates between them may be better.")};
 }
 
+/// Returns " (2 of 3 finished seeds; final losses 0.47 to 1e+07)" for an arm of which a run, or the mean loss, ended
+/// above its starting loss; otherwise empty.
+std::string risen_text(const Report& report, const ArmFigures& arm) {
+  const analysis::Arm& runs = *std::ranges::find(report.arms, arm.name, &analysis::Arm::name);
+  std::vector<double> losses;
+  Index risen = 0;
+  for (const analysis::Run& run : runs.runs) {
+    if (outcome_of(run) != analysis::Outcome::finished || run.evaluations.empty()) continue;
+    losses.push_back(run.summary.final_loss);
+    risen += losses_of(run).rose() ? 1 : 0;
+  }
+  if (risen == 0 && !arm.above_start) return "";
+  const auto [least, most] = std::ranges::minmax(losses);
+  if (losses.size() < 2) return " (" + number(most, 3) + ")";
+  return " (" + std::to_string(risen) + " of " + html::counted(std::ssize(losses), "finished seed") +
+         "; final losses " + number(least, 3) + " to " + number(most, 3) + ")";
+}
+
 /// Names the verdicts that rest on one evaluation of each run; empty if none does.
 std::string last_line(const Comparison& comparison) {
   std::vector<std::string> arms;
@@ -94,21 +112,8 @@ std::vector<std::string> cautions_of(const Report& report) {
   std::vector<std::string> lines = {
       named_arms(comparison, "Diverged",
                  [](const ArmFigures& arm) { return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")"; }),
-      named_arms(comparison, "Ended above the starting loss", [&](const ArmFigures& arm) {
-        const analysis::Arm& runs = *std::ranges::find(report.arms, arm.name, &analysis::Arm::name);
-        std::vector<double> losses;
-        Index risen = 0;
-        for (const analysis::Run& run : runs.runs) {
-          if (outcome_of(run) != analysis::Outcome::finished || run.evaluations.empty()) continue;
-          losses.push_back(run.summary.final_loss);
-          risen += losses_of(run).rose() ? 1 : 0;
-        }
-        if (risen == 0 && !arm.above_start) return std::string();
-        const auto [least, most] = std::ranges::minmax(losses);
-        if (losses.size() < 2) return " (" + number(most, 3) + ")";
-        return " (" + std::to_string(risen) + " of " + html::counted(std::ssize(losses), "finished seed") +
-               "; final losses " + number(least, 3) + " to " + number(most, 3) + ")";
-      })};
+      named_arms(comparison, "Ended above the starting loss",
+                 [&](const ArmFigures& arm) { return risen_text(report, arm); })};
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
   lines.push_back(few_evaluations_text(comparison));
   lines.push_back(last_line(comparison));
@@ -125,8 +130,8 @@ std::vector<std::string> cautions_of(const Report& report) {
   }
   for (const SharedFinding& finding : report.findings) {
     std::vector<std::string> names = report.shown;
-    if (finding.cause == analysis::Cause::ended_above_start)  // arms that rose in the mean are named above
-      std::erase_if(names, [&](const std::string& name) { return figures_of(comparison, name).above_start; });
+    if (finding.cause == analysis::Cause::ended_above_start)  // these arms are named above
+      std::erase_if(names, [&](const auto& name) { return !risen_text(report, figures_of(comparison, name)).empty(); });
     if (const std::string line = line_on(names, finding, report.arms); !line.empty()) lines.push_back(line + ".");
   }
   std::erase(lines, "");

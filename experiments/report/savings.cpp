@@ -70,7 +70,7 @@ std::string slower_text(const Pair& pair) {
   const std::vector<Speed> speeds = speeds_of(pair);
   Index slower = 0, open = 0;
   for (const Speed& speed : speeds) {
-    if (speed.ratio < 1 && is_visible(speed.ratio)) ++(speed.high < 1 ? slower : open);
+    if (speed.low < 1 && is_visible(speed.low)) ++(speed.high < 1 ? slower : open);
   }
   if (slower + open < 2 || slower + open == std::ssize(speeds) || slower == 0) return "";
   return "; it is slower on " + std::to_string(slower) + " of the " + std::to_string(speeds.size()) + " clusters" +

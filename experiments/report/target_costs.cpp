@@ -25,15 +25,21 @@ using analysis::RunCurve;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kSteps = 0, kBytes = 2, kSeconds = 3;  // axes of RunCurve::x; kSeconds: on the first cluster
 
-/// Returns the place on an axis at which an arm's finished runs first reached a loss, as the mean over these runs.
-double reached_in_the_mean(const ArmFigures& arm, std::size_t axis, double target) {
+/// Returns the mean over an arm's finished runs of place(x, losses, target), with x on one axis.
+template <class Place>
+double mean_until(const ArmFigures& arm, std::size_t axis, double target, const Place& place) {
   double sum = 0, count = 0;
-  for (const analysis::RunCurve& run : arm.run_curves) {
+  for (const RunCurve& run : arm.run_curves) {
     if (run.outcome != analysis::Outcome::finished) continue;
-    sum += analysis::reached_at(run.x[axis], run.losses, target);
+    sum += place(run.x[axis], run.losses, target);
     ++count;
   }
   return sum / count;
+}
+
+/// Returns the place on an axis at which an arm's finished runs first reached a loss, as the mean over these runs.
+double reached_in_the_mean(const ArmFigures& arm, std::size_t axis, double target) {
+  return mean_until(arm, axis, target, analysis::reached_at);
 }
 
 /// Returns the number of an arm's runs that reached a loss, in words: "1 of 3 runs of a".
@@ -134,38 +140,54 @@ std::vector<double> ratios_until(const Pair& pair, std::size_t axis, double targ
   return ratios;
 }
 
-/// Returns " (3.1 to 3.9 over 3 seeds)", the range of ratios or, if they are `inverted`, of their inverses; empty for
-/// one ratio, or if all are the same.
-std::string seeds_range_text(std::vector<double> ratios, bool inverted) {
-  if (ratios.size() < 2) return "";
-  if (inverted) std::ranges::transform(ratios, ratios.begin(), [](double ratio) { return 1 / ratio; });
-  const auto [least, most] = std::ranges::minmax(ratios);
-  if (number(least, 3) == number(most, 3)) return "";
-  return " (" + number(least, 3) + " to " + number(most, 3) + " over " + html::counted(std::ssize(ratios), "seed") +
-         ")";
+/// Least and largest of a ratio of a baseline's costs to those of an arm.
+struct Bounds {
+  double low = kNone, high = kNone;
+};
+
+/// Returns the factors by which the ratio of times on the first cluster may be off: those of the whole run, or 1 if the
+/// exchanges take the same time in both arms.
+Bounds range_of_estimate(const Pair& pair) {
+  const std::vector<Speed> speeds = speeds_of(pair);
+  if (speeds.empty() || speeds.front().cluster != 0 || !is_visible(speeds.front().ratio)) return {1, 1};
+  const Speed& first = speeds.front();
+  return {first.low / first.ratio, first.high / first.ratio};
 }
 
-/// Returns "may be 2.9 times as fast on eth1 (0.96 to 3.7 over 3 seeds)". This compares the times on the first cluster
-/// until a loss is reached. Empty if the times are about the same or unknown.
+/// Returns the 95% interval of the geometric mean of ratios over the seeds; none for fewer than two.
+Bounds interval_of(const std::vector<double>& ratios) {
+  std::vector<double> logs;
+  for (const double ratio : ratios) logs.push_back(std::log(ratio));
+  const analysis::Interval interval = analysis::mean_interval(logs);
+  return {std::exp(interval.mean - interval.half_width), std::exp(interval.mean + interval.half_width)};
+}
+
+/// Returns " (95% interval 3.1 to 3.9)", of ratios over the seeds or, if they are `inverted`, of their inverses; empty
+/// for one ratio, or if all are the same.
+std::string interval_text(const std::vector<double>& ratios, bool inverted) {
+  const Bounds interval = interval_of(ratios);
+  if (!std::isfinite(interval.low)) return "";
+  const std::string least = number(inverted ? 1 / interval.high : interval.low, 3),
+                    most = number(inverted ? 1 / interval.low : interval.high, 3);
+  return least == most ? "" : " (95% interval " + least + " to " + most + ")";
+}
+
+/// Returns "may be 2.9 times as fast on eth1 (95% interval 0.96 to 3.7)", the time on the first cluster until a loss is
+/// reached; it says "may" if the interval, with the range of the estimates, leaves open which arm is faster. Empty if
+/// the times are about the same or unknown.
 std::string time_until_text(const Pair& pair, double target) {
   const double time = pair.here.seconds.empty() ? kNone : ratio_until(pair, kSeconds, target);
   if (!is_visible(time)) return "";
-  const std::vector<Speed> speeds = speeds_of(pair);
-  Speed speed{.cluster = 0, .ratio = time, .low = time, .high = time};
   const std::vector<double> seeds = ratios_until(pair, kSeconds, target);
-  for (const double ratio : seeds) {
-    speed.low = std::fmin(speed.low, ratio);
-    speed.high = std::fmax(speed.high, ratio);
-  }
-  // with the range of the whole run, relative to its estimate, unless the exchanges take the same time in both arms
-  if (!speeds.empty() && speeds.front().cluster == 0 && is_visible(speeds.front().ratio)) {
-    speed.low *= speeds.front().low / speeds.front().ratio;
-    speed.high *= speeds.front().high / speeds.front().ratio;
-  }
-  return verb_of(speed) + speed_text(speed, pair.here.seconds.front().cluster) + seeds_range_text(seeds, time < 1);
+  const Bounds interval = interval_of(seeds), of_estimate = range_of_estimate(pair);
+  const Speed speed{.cluster = 0,
+                    .ratio = time,
+                    .low = std::fmin(time, interval.low) * of_estimate.low,
+                    .high = std::fmax(time, interval.high) * of_estimate.high};
+  return verb_of(speed) + speed_text(speed, pair.here.seconds.front().cluster) + interval_text(seeds, time < 1);
 }
 
-/// Returns "sends 3.6 times fewer bytes (3.4 to 3.9 over 4 seeds) and may be 2.9 times as fast on eth1", until a loss
+/// Returns "sends 3.6 times fewer bytes (95% interval 3.4 to 3.9) and may be 2.9 times as fast on eth1", until a loss
 /// is reached; empty if the costs are about the same.
 std::string costs_until(const Pair& pair, double target) {
   const double bytes = ratio_until(pair, kBytes, target);
@@ -173,11 +195,10 @@ std::string costs_until(const Pair& pair, double target) {
   if (workers_differ(pair) && !costs.empty()) costs += " per worker";
   if (is_visible(bytes)) {
     const std::vector<double> seeds = ratios_until(pair, kBytes, target);
-    costs += seeds_range_text(seeds, bytes < 1);
+    const Bounds interval = interval_of(seeds);
     const std::string_view sends = "sends";
-    const bool open = std::ranges::any_of(seeds, [](double ratio) { return ratio < 1; }) &&
-                      std::ranges::any_of(seeds, [](double ratio) { return ratio > 1; });
-    if (open) costs.replace(0, sends.size(), "may send");
+    costs += interval_text(seeds, bytes < 1);
+    if (interval.low < 1 && interval.high > 1) costs.replace(0, sends.size(), "may send");
   }
   return both(costs, time_until_text(pair, target));
 }
@@ -207,41 +228,37 @@ bool weakens(const Pair& best, const Pair& pair, double target) {
           less(kSeconds, best.there.seconds.front().seconds.mean / best.here.seconds.front().seconds.mean));
 }
 
-/// Least and largest of a ratio of costs, of the baseline's to the arm's, that evaluations which are far apart allow.
-struct Bounds {
-  double low = kNone, high = kNone;
-};
-
 /// Returns the bounds of the ratio over the means of the finished runs on an axis: until a loss, each arm costs at
 /// least as much as at the evaluation before it is reached, and at most as much as at the one that reaches it.
 Bounds bounds_until(const Pair& pair, std::size_t axis, double target) {
-  const auto mean = [&](const ArmFigures& arm, const auto& place) {
-    double sum = 0, count = 0;
-    for (const RunCurve& run : arm.run_curves) {
-      if (run.outcome != analysis::Outcome::finished) continue;
-      sum += place(run.x[axis], run.losses, target);
-      ++count;
-    }
-    return sum / count;
+  const auto ratio = [&](const auto& there, const auto& here) {
+    return mean_until(pair.there, axis, target, there) / mean_until(pair.here, axis, target, here);
   };
-  return {mean(pair.there, analysis::evaluated_before) / mean(pair.here, analysis::evaluated_at),
-          mean(pair.there, analysis::evaluated_at) / mean(pair.here, analysis::evaluated_before)};
+  Bounds bounds{ratio(analysis::evaluated_before, analysis::evaluated_at),
+                ratio(analysis::evaluated_at, analysis::evaluated_before)};
+  if (axis == kSeconds) {
+    const Bounds of_estimate = range_of_estimate(pair);
+    bounds.low *= of_estimate.low;
+    bounds.high *= of_estimate.high;
+  }
+  return bounds;
 }
 
 /// Returns the sentence on a loss that was reached between evaluations that are far apart: what the bounds say of bytes
 /// and time if they decide it, for a target that was given or if the arm costs more; for other targets that were given,
-/// that they do not. Otherwise empty. There are no bounds if a loss rises before. rates: quickest_text.
-TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::string& rates) {
+/// that they do not. Otherwise empty. There are no bounds if a loss rises before. before: what precedes "it".
+TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::string& before) {
   constexpr double least = 1.1;
   const bool falls = falls_until(pair.here, target) && falls_until(pair.there, target);
   const auto text_of = [&](std::size_t axis, const auto& text) {
     if (!falls) return std::string();
     const Bounds bounds = bounds_until(pair, axis, target);
-    if (bounds.high * least < 1) return text(1 / bounds.high, false);
-    return bounds.low > least && given ? text(bounds.low, true) : std::string();
+    if (bounds.high > 0 && bounds.high * least < 1) return text(1 / bounds.high, false);
+    return std::isfinite(bounds.low) && bounds.low > least && given ? text(bounds.low, true) : std::string();
   };
-  const std::string bytes = text_of(kBytes, [](double times, bool less) {
-    return "sends at least " + number(times, 3) + (less ? " times fewer bytes" : " times as many bytes");
+  const std::string bytes = text_of(kBytes, [&](double times, bool less) {
+    return "sends at least " + number(times, 3) + (less ? " times fewer bytes" : " times as many bytes") +
+           (workers_differ(pair) ? " per worker" : "");
   });
   const std::string& where = pair.here.seconds.empty() ? "" : pair.here.seconds.front().cluster;
   const std::string time = where.empty() ? "" : text_of(kSeconds, [&](double times, bool less) {
@@ -250,9 +267,9 @@ TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::
   });
   const std::string loss = number(target, 4);
   if (!bytes.empty() || !time.empty())
-    return {
-        "To reach a loss of " + loss + rates + " it " + both(bytes, time) + "; evaluations are too far apart for more.",
-        true};
+    return {"To reach a loss of " + loss + before + " it " + both(bytes, time) +
+                "; evaluations are too far apart for more.",
+            true};
   if (!given) return {};
   return {"A loss of " + loss +
               " is reached between evaluations that are too far apart to compare its cost (--eval.every evaluates "
@@ -267,11 +284,16 @@ std::string reached_by_text(const Comparison& comparison, const Pair& best) {
   return std::string(" (reached by every finished run of both arms") + (rates ? " at their best learning rates)" : ")");
 }
 
-/// Says that a loss may have been reached between two evaluations, if losses rise before they reach it at one.
+/// Says that a loss may have been reached between two evaluations, if losses come near it and rise again before.
 std::string between_text(const Pair& pair, double target) {
-  return falls_until(pair.here, target) && falls_until(pair.there, target)
-             ? ""
-             : " Losses rise before that, so a run may have reached it earlier, between two evaluations.";
+  const auto comes_near = [&](const ArmFigures& arm) {
+    return std::ranges::any_of(arm.run_curves, [&](const RunCurve& run) {
+      return run.outcome == analysis::Outcome::finished && analysis::turns_near(run.x[kSteps], run.losses, target);
+    });
+  };
+  return comes_near(pair.here) || comes_near(pair.there) ? " Losses come near it and rise again before, so a run may "
+                                                           "have reached it earlier, between two evaluations."
+                                                         : "";
 }
 
 /// Returns the sentence on a target that was given if a run misses it or starts there; otherwise empty.
@@ -296,15 +318,15 @@ TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict)
   if (!std::isfinite(target)) return {};
   const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
   if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return {text, true};
-  if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target))
-    return rough_costs(pair, target, given, quickest_text(report, best, pair));
   const std::string rates = quickest_text(report, best, pair);
+  const std::string before = (given ? "" : reached_by_text(report.comparison, best)) + rates;
+  if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target))
+    return rough_costs(pair, target, given, before);
   if (!given && rates.empty() && is_like_the_run(pair, target)) return {};
   const std::string costs = costs_until(pair, target);
   if (costs.empty())
     return {given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "", given};
-  return {"To reach a loss of " + number(target, 4) + (given ? "" : reached_by_text(report.comparison, best)) + rates +
-              " it " + costs + "." + between_text(pair, target),
+  return {"To reach a loss of " + number(target, 4) + before + " it " + costs + "." + between_text(pair, target),
           given || weakens(best, pair, target)};
 }
 

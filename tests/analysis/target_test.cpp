@@ -66,6 +66,12 @@ TEST_CASE("target: whether the loss falls at every evaluation until it is there"
   CHECK_FALSE(falls_until(loss, 2.5));
   CHECK_FALSE(falls_until(loss, 1));
   CHECK(falls_until(loss, 6));
+  const std::vector<double> coarse = {0, 2, 4, 6, 8, 10}, fine = {0, 1, 2, 3, 4, 5};
+  CHECK(turns_near(coarse, loss, 2.9));  // 3, then 3.5
+  CHECK_FALSE(turns_near(fine, loss, 2.9));
+  CHECK_FALSE(turns_near(coarse, loss, 2.5));  // 3 is not near
+  CHECK_FALSE(turns_near(coarse, loss, 3));    // reached there
+  CHECK_FALSE(turns_near(coarse, loss, 1.9));  // never reached
 }
 
 TEST_CASE("target: the lowest loss that every run reached") {
