@@ -33,11 +33,6 @@ double late_fall(const Run& run) {
   return 1 - rows.back().loss / (before.loss + share * (after->loss - before.loss));
 }
 
-/// Whether an evaluation is in the last fifth of a run's steps.
-bool is_late(const Run& run, const sim::EvaluationRow& row) {
-  return static_cast<double>(row.step) >= 0.8 * static_cast<double>(run.evaluations.back().step);
-}
-
 /// The losses of one run over the last fifth of its steps.
 struct LateLosses {
   double mean = kNone;  ///< NaN if there are too few evaluations
@@ -45,15 +40,16 @@ struct LateLosses {
 };
 
 LateLosses late_losses(const Run& run) {
+  const double from = 0.8 * static_cast<double>(run.evaluations.back().step);
   LateLosses late;
   double sum = 0, before = kNone;
+  Index count = 0;
   for (const sim::EvaluationRow& row : run.evaluations) {
-    if (!is_late(run, row)) continue;
+    if (static_cast<double>(row.step) < from) continue;
     if (before > 0 && row.loss > before) late.rise = std::max(late.rise, row.loss / before - 1);
     sum += before = row.loss;
+    ++count;
   }
-  const Index count =
-      std::ranges::count_if(run.evaluations, [&](const sim::EvaluationRow& row) { return is_late(run, row); });
   if (count >= least_late_evaluations) late.mean = sum / static_cast<double>(count);
   return late;
 }

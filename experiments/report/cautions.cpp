@@ -77,18 +77,14 @@ std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
 /// above its starting loss; otherwise empty.
 std::string risen_text(const Report& report, const ArmFigures& arm) {
   const analysis::Arm& runs = *std::ranges::find(report.arms, arm.name, &analysis::Arm::name);
-  std::vector<double> losses;
-  Index risen = 0;
-  for (const analysis::Run& run : runs.runs) {
-    if (outcome_of(run) != analysis::Outcome::finished || run.evaluations.empty()) continue;
-    losses.push_back(run.summary.final_loss);
-    risen += losses_of(run).rose() ? 1 : 0;
-  }
+  const Index risen = std::ranges::count_if(runs.runs, [](const analysis::Run& run) {
+    return outcome_of(run) == analysis::Outcome::finished && !run.evaluations.empty() && losses_of(run).rose();
+  });
   if (risen == 0 && !arm.above_start) return "";
-  const auto [least, most] = std::ranges::minmax(losses);
-  if (losses.size() < 2) return " (" + number(most, 3) + ")";
-  return " (" + std::to_string(risen) + " of " + html::counted(std::ssize(losses), "finished seed") +
-         "; final losses " + number(least, 3) + " to " + number(most, 3) + ")";
+  const std::string range = loss_range_text(arm);
+  if (arm.finished < 2) return " (" + range + ")";
+  return " (" + std::to_string(risen) + " of " + html::counted(arm.finished, "finished seed") + "; final losses " +
+         range + ")";
 }
 
 /// Names the verdicts that rest on one evaluation of each run; empty if none does.

@@ -175,14 +175,18 @@ bool has_seeds(const analysis::Comparison& comparison, std::span<const std::stri
   });
 }
 
-std::string final_loss_text(const ArmFigures& arm) {
+std::string loss_range_text(const ArmFigures& arm) {
   std::vector<double> losses;
   for (const analysis::RunCurve& run : arm.run_curves) {
     if (run.outcome == analysis::Outcome::finished && !run.losses.empty()) losses.push_back(run.losses.back());
   }
-  if (!arm.above_start || losses.size() < 2) return interval_text(arm.final_loss);
+  if (losses.empty()) return "";
   const auto [least, most] = std::ranges::minmax(losses);
-  return number(least, 3) + " to " + number(most, 3);
+  return losses.size() < 2 ? number(most, 3) : number(least, 3) + " to " + number(most, 3);
+}
+
+std::string final_loss_text(const ArmFigures& arm) {
+  return arm.above_start && arm.finished > 1 ? loss_range_text(arm) : interval_text(arm.final_loss);
 }
 
 bool ends_diverged(const ArmFigures& arm) {

@@ -19,7 +19,7 @@ std::pair<std::string, std::string> range_of(const Speed& speed) {
 /// Returns " (0.97 to 2.8)", the range of speed_text's number; empty if it has none.
 std::string range_text(const Speed& speed) {
   const auto [least, most] = range_of(speed);
-  return has_range(speed) ? " (" + least + " to " + most + ")" : "";
+  return least == most ? "" : " (" + least + " to " + most + ")";
 }
 
 bool is_encoded(const netmodel::Traffic& traffic) {
@@ -133,12 +133,12 @@ std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const st
   return first + (turns(speeds) ? ", but " : " and ") + (same ? "" : verb_of(speeds[1])) + on(speeds[1]);
 }
 
-std::string bytes_saved_text(double here, double there) {
-  if (here == there) return here > 0 ? "sends the same number of bytes" : "sends nothing either";
+std::string bytes_saved_text(double here, double there, const std::string& sends) {
+  if (here == there) return sends + (here > 0 ? " the same number of bytes" : " nothing either");
   const double ratio = there / here;
   if (!is_visible(ratio)) return "";
-  return ratio > 1 ? "sends " + number(ratio, 3) + " times fewer bytes"
-                   : "sends " + number(1 / ratio, 3) + " times as many bytes";
+  return sends + " " +
+         (ratio > 1 ? number(ratio, 3) + " times fewer bytes" : number(1 / ratio, 3) + " times as many bytes");
 }
 
 std::string both(const std::string& bytes, const std::string& speeds, const std::string& between) {

@@ -68,8 +68,8 @@ bool turns(const std::vector<Speed>& speeds);
 /// 2.2)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds);
 
-/// Returns "sends 4.43 times fewer bytes", or another such text.
-std::string bytes_saved_text(double here, double there);
+/// Returns "sends 4.43 times fewer bytes", or another such text; `sends` is its verb.
+std::string bytes_saved_text(double here, double there, const std::string& sends = "sends");
 
 /// Joins two texts, of which either may be empty.
 std::string both(const std::string& bytes, const std::string& speeds, const std::string& between = " and ");

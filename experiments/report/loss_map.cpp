@@ -132,9 +132,8 @@ std::string loss_map_html(const Report& report) {
                       ? " with its 95% interval over the seeds"
                       : "") +
                  ". A stronger green marks a better rank of the loss. * marks the lowest loss of a row; the frame "
-                 "marks "
-                 "the lowest of all, whose lead may be noise (see the answers above). Italics mark arms that diverged, "
-                 "and arms whose mean loss ended above their starting loss (with the range over the seeds).",
+                 "marks the lowest of all, whose lead may be noise (see the answers above). Italics mark arms that "
+                 "diverged, and arms whose mean loss ended above their starting loss (with the range over the seeds).",
              "facts");
 }
 

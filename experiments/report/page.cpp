@@ -195,9 +195,8 @@ std::string network_html(const Report& report) {
     body += html::table(targets_table(comparison)) +
             html::paragraph(target_text(comparison) +
                             " Each cost is that of first reaching this value at an evaluation, interpolated linearly "
-                            "between evaluations or, "
-                            "with ≤, that of the first evaluation at or below it, because the evaluations are too far "
-                            "apart; the loss may rise again later.");
+                            "between evaluations or, with ≤, that of the first evaluation at or below it, because the "
+                            "evaluations are too far apart; the loss may rise again later.");
   }
   return body;
 }
@@ -280,8 +279,9 @@ std::string still_html(const std::vector<Figure>& figures) {
 std::string html_of(const Report& report, const std::vector<Figure>& figures, const std::string& title) {
   const std::string name = title.empty() ? title_of(report) : title;
   const std::string problems = problems_html(report);
-  const std::string except =
-      problems.find("id=\"problems\"") == problems.npos ? "" : ", except the problems under What went wrong";
+  const bool any_problem =
+      std::ranges::count(report.findings, analysis::Severity::problem, &SharedFinding::severity) > 0;
+  const std::string except = any_problem ? ", except the problems under What went wrong" : "";
   const auto of_arms = [](Index count) { return "for " + html::counted(count, "arm"); };
   std::string body =
       html::division("front", front_html(report, name)) +

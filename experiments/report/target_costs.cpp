@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
 
 #include "analysis/compare/arm_names.hpp"
 #include "analysis/compare/target.hpp"
@@ -191,15 +190,12 @@ std::string time_until_text(const Pair& pair, double target) {
 /// is reached; empty if the costs are about the same.
 std::string costs_until(const Pair& pair, double target) {
   const double bytes = ratio_until(pair, kBytes, target);
-  std::string costs = bytes_saved_text(1, bytes);
+  const std::vector<double> seeds = ratios_until(pair, kBytes, target);
+  const Bounds interval = interval_of(seeds);
+  const bool open = interval.low < 1 && interval.high > 1;
+  std::string costs = bytes_saved_text(1, bytes, open && is_visible(bytes) ? "may send" : "sends");
   if (workers_differ(pair) && !costs.empty()) costs += " per worker";
-  if (is_visible(bytes)) {
-    const std::vector<double> seeds = ratios_until(pair, kBytes, target);
-    const Bounds interval = interval_of(seeds);
-    const std::string_view sends = "sends";
-    costs += interval_text(seeds, bytes < 1);
-    if (interval.low < 1 && interval.high > 1) costs.replace(0, sends.size(), "may send");
-  }
+  if (is_visible(bytes)) costs += interval_text(seeds, bytes < 1);
   return both(costs, time_until_text(pair, target));
 }
 
