@@ -33,7 +33,8 @@ int write_card(const Options& options) {
   if (options.arguments.empty()) throw ConfigError("no log named", "card", "onebit card LOGS... -o card.json");
   if (options.out.empty()) return write_card(with_made_up_name(options, "card", ".json"));
   const std::filesystem::path file = options.out;
-  if (file.extension() != ".json") throw ConfigError("not a name for a card", "-o " + options.out, "e.g. -o card.json");
+  if (file.extension() != ".json")
+    throw ConfigError("the name of a card must end in .json", "-o " + options.out, "e.g. -o card.json");
   const std::string page = std::filesystem::path(file).replace_extension(".md").string();
   for (const std::string& output : {options.out, page}) files::check_output(output, options.overwrite);
   check_folder_of(options.out);

@@ -89,7 +89,7 @@ Index ranks_on(const Cluster& cluster, Index workers) {
 
 int price_collective(const PriceConfig& config, Index workers, bool json) {
   if (config.sizes.empty())
-    throw ConfigError("the collective has no size", "price --collective", "give --bytes, e.g. 1MB,1GB");
+    throw ConfigError("no size is given for the collective", "price --collective", "give --bytes, e.g. 1MB,1GB");
   const auto model = netmodel::make_cost_model(config.cost_model);
   std::vector<Json> all;
   bool first = true;

@@ -13,15 +13,15 @@
 namespace onebit::experiments {
 namespace {
 
-/// Throws ConfigError for an option that says which runs to train, because the card says that. The command's default
-/// preset has such options, too, so this checks the words of the command line, not the settings.
+/// Throws ConfigError for an option that says which runs to train, because the card determines that. The command's
+/// default preset has such options, too, so this checks the words of the command line, not the settings.
 void check_options(const StudyInput& options) {
   if (options.arguments.size() > 1)
-    throw ConfigError("a card is verified alone", options.arguments[1], "give one CARD.json and nothing else");
+    throw ConfigError("a card must be the only argument", options.arguments[1], "give one CARD.json and nothing else");
   for (const std::string& word : options.words) {
     for (const std::string option : {"--preset", "--config", "--seeds", "--optimizers", "--arm"}) {
       if (word == option || word.starts_with(option + "="))
-        throw ConfigError("the card says which runs to train", word, "leave the option out");
+        throw ConfigError("the card determines which runs to train", word, "leave the option out");
     }
   }
 }

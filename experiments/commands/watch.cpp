@@ -54,7 +54,7 @@ int watch(const Options& options) {
   install_stop_handler();
   for (const std::string& path : options.arguments) {
     if (!std::filesystem::exists(path))
-      std::cerr << "onebit: note: " << path << " does not exist yet; the page waits for it\n";
+      std::cerr << "onebit: note: " << path << " does not exist yet; the page will show it once it exists\n";
   }
   std::cout << "http://" << (options.address == "0.0.0.0" ? "127.0.0.1" : options.address) << ":" << server.port()
             << base << "\n"

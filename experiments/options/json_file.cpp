@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kDeepest = 100;  // deepest allowed nesting of objects and lists
 
-/// Limits the nesting of JSON: the parser is recursive, so the file decides how deep the stack grows.
+/// Limits the nesting of JSON: the parser is recursive, so the file determines how deep the stack grows.
 void check_depth(const std::string& text, const std::string& path) {
   int depth = 0, line = 1;
   bool quoted = false;

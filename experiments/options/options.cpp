@@ -83,7 +83,7 @@ sim::RunConfig make_config(const Settings& settings) {
   if (optim::codecs_of(config.optimizer) == optim::Codecs::its_own) {
     for (const char* fixed : {"codec", "codec.down", "feedback", "channel"}) {
       if (given(fixed)) {
-        throw ConfigError("the optimizer fixes this option",
+        throw ConfigError("the optimizer determines this option",
                           std::string(fixed) + ", optimizer " + config.optimizer.name,
                           "leave it out, or set it only in arms with other optimizers");
       }

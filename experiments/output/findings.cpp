@@ -83,9 +83,9 @@ void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run&
   group->paths.push_back(run.summary.path);
 }
 
-/// Returns findings without notes. A divergence that compressed steps that explode explain becomes part of their text,
-/// because the advice on the one would contradict that on the other; likewise, a rise at the freeze becomes part of the
-/// finding that the run ended above its start, which then has its advice.
+/// Returns findings without notes. If exploding compressed steps explain a divergence, it becomes part of the finding
+/// on these steps, because the advice on one would contradict that on the other. Likewise, a rise at the freeze becomes
+/// part of the finding that the run ended above its start, which then gives the advice on the rise.
 std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   const auto cause = [&](analysis::Cause wanted) {
     return std::ranges::find(findings, wanted, &analysis::Finding::cause);

@@ -63,14 +63,13 @@ std::string extent_text(const Verdict& verdict) {
   return ", by " + number(100 * least, 3) + "% to " + number(100 * most, 3) + "%" + hinge_text(verdict);
 }
 
-/// Returns ": it may be anything from 4.9% lower to 3.6% higher", the ends of the interval.
+/// Returns " may be anything from 4.9% lower to 3.6% higher", the ends of the interval.
 std::string possible_text(const Verdict& verdict) {
   const analysis::Difference& difference = verdict.difference;
   constexpr double extreme = 1e3;
-  if (difference.is_ratio && difference.high > extreme && 1 + difference.low < 1 / extreme)
-    return ": it may be anything";
-  if (analysis::in_times(difference)) return ": it may be anything from " + analysis::range_text(difference);
-  return ": it may be anything from " + number(100 * std::abs(difference.low), 3) + "% lower to " +
+  if (difference.is_ratio && difference.high > extreme && 1 + difference.low < 1 / extreme) return " may be anything";
+  if (analysis::in_times(difference)) return " may be anything from " + analysis::range_text(difference);
+  return " may be anything from " + number(100 * std::abs(difference.low), 3) + "% lower to " +
          number(100 * difference.high, 3) + "% higher";
 }
 
@@ -172,7 +171,8 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
       return arm + " ends at a higher loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict) +
              only_rate_text(comparison, verdict.arm);
     case Judgement::not_resolved:
-      return "These seeds cannot tell the final loss of " + arm + " from that of " + baseline + possible_text(verdict);
+      return "The final losses of " + arm + " and " + baseline + " cannot be told apart with these seeds: that of " +
+             arm + possible_text(verdict);
     case Judgement::too_few_seeds:
       return "Too few seeds to judge " + arm + " against " + baseline;
     case Judgement::not_comparable_diverged:
@@ -209,7 +209,7 @@ std::string means_text(const Report& report, const Verdict& verdict) {
   const Pair pair = pair_of(report, verdict);
   const double paired = mean_over(pair.arm, verdict.seeds) - mean_over(pair.baseline, verdict.seeds);
   return std::string(" Its mean loss is ") + (here > there ? "higher" : "lower") + ", because " +
-         (paired * (here - there) > 0 ? "high losses of single seeds count more in it."
+         (paired * (here - there) > 0 ? "a mean gives more weight to high losses of single seeds."
                                       : "it includes seeds that only one of the arms has.");
 }
 
@@ -226,7 +226,7 @@ std::string evidence_text(const Report& report, const Verdict& verdict) {
   if (!one_pair && !std::isfinite(verdict.difference.low)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
   std::string text =
-      one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both have."
+      one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both arms have."
                : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + "." + means_text(report, verdict);
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   return text;

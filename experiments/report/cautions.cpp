@@ -97,7 +97,7 @@ std::string last_line(const Comparison& comparison) {
   return std::string(arms.size() == 1 ? "The verdict on " : "The verdicts on ") + enumerated(arms) +
          (arms.size() == 1 ? " rests" : " rest") +
          " on the last evaluation of each run, because runs have fewer than " +
-         std::to_string(analysis::least_late_evaluations) + " in the last fifth of their steps.";
+         std::to_string(analysis::least_late_evaluations) + " evaluations in the last fifth of their steps.";
 }
 
 }  // namespace

@@ -162,8 +162,8 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view) {
   Figure figure{.name = "tensors-" + arm,
                 .caption =
-                    "Stability ratio of every tensor's variance until the freeze; bright means stable, grey that "
-                    "the ratio is not known. The colours mean the same in the maps of all arms."};
+                    "Stability ratio of every tensor's variance until the freeze; bright means stable, grey "
+                    "means that the ratio is not known. The colours mean the same in the maps of all arms."};
   figure.map = {.title = "Stability by tensor, " + arm,
                 .x_label = "step",
                 .rows = {},
@@ -218,7 +218,7 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
   Figure figure{.name = "bound-" + arm,
                 .caption =
                     "Sums over the steps after the freeze. The left side is drawn only where it is positive; elsewhere "
-                    "the theorem says nothing at this learning rate."};
+                    "the theorem gives no bound at this learning rate."};
   figure.plot = {.title = "Both sides of the bound of 1-bit Adam, " + arm,
                  .x_label = "step",
                  .y_label = "sum",

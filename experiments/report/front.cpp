@@ -119,8 +119,8 @@ std::string question_of(const Report& report) {
     const std::string who = comparison.grids.size() == 1 ? analysis::spoken_name(comparison.grids[0].name) : "each arm";
     const std::string rate = several_rates(comparison) ? " at its best learning rate" : "";
     return !analysis::is_replay(report.arms.front().runs.front().header)
-               ? "How far does " + who + " get" + rate + ", and what does it send?"
-               : "What does " + who + " send?";
+               ? "How low does the loss of " + who + " get" + rate + ", and how many bytes does it send?"
+               : "How many bytes does " + who + " send?";
   }
   std::vector<std::string> arms;
   std::set<std::string> baselines;
@@ -241,7 +241,7 @@ std::string legend_of(const Report& report) {
           : "";
   return "Final loss: " + evaluated + "after the last step" +
          (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") +
-         (risen ? " (the range over the seeds of an arm that ended above its starting loss)" : "") + "." +
+         (risen ? " (for an arm that ended above its starting loss, the range over its seeds)" : "") + "." +
          (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
                                       : "") +
          (comparison.clusters.empty() ? "" : " est.: the estimated time of a whole run.") + boundary;
@@ -258,10 +258,10 @@ bool has_workload(const Report& report) {
 /// Says which computing time the estimates include.
 std::string computing_text(const Report& report) {
   const std::vector<analysis::ComputingGroup>& groups = report.comparison.computing;
-  if (groups.empty()) return "and the computing time that was given.";
+  if (groups.empty()) return "and from the computing time that was given.";
   if (std::ranges::all_of(groups, [](const auto& group) { return group.runs == 0; }))
-    return "without computing, because no log has its time.";
-  return std::string("and the computing time of this simulation (") +
+    return "without computing time, because no log records it.";
+  return std::string("and from the computing time of this simulation (") +
          (has_workload(report) ? "--workload: that of a known network on GPUs"
                                : "--step.forward, --step.backward: that of your GPUs; 'onebit price': known networks") +
          "). The longer a step computes, the less the exchange matters.";

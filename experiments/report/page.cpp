@@ -114,9 +114,10 @@ std::string thresholds_html(const analysis::VarianceView& view) {
   if (!reached_any(view)) return html::paragraph("The stability ratio reached none of the thresholds.");
   return html::table(thresholds_table(view)) +
          html::paragraph(
-             "Held from and until: the first stretch at the threshold that is long enough for auto, which freezes at "
-             "the freeze step. Share of run: w = freeze step / all steps. Papers' ratio: bytes of dense fp16 over "
-             "those of a freeze there, 1/(w + (1 - w)/16). The training loss is that of one step's batch.",
+             "Held from and until: the first stretch at or above the threshold that is long enough for the rule auto, "
+             "which freezes at the freeze step. Share of run: w = freeze step / all steps. Papers' ratio: bytes of "
+             "dense fp16 over those of a run that freezes there, 1/(w + (1 - w)/16). The training loss is that of one "
+             "step's batch.",
              "facts");
 }
 

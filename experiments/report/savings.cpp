@@ -144,8 +144,8 @@ std::string messages_text(const Pair& pair) {
   if (analysis::option_of(header, "optimizer.granularity") != "tensor") return "";
   if (!optim::takes_option(analysis::option_of(header, "optimizer").value_or(""), "granularity")) return "";
   if (!is_slower_by_messages(pair)) return "";
-  return "Each of its " + std::to_string(tensors) +
-         " tensors is exchanged in messages of its own; where the codec allows it, --optimizer.granularity fused "
+  return "Its " + std::to_string(tensors) +
+         " tensors are exchanged in separate messages; where the codec allows it, --optimizer.granularity fused "
          "exchanges them as one vector (which also changes the results).";
 }
 

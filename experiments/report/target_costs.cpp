@@ -240,9 +240,10 @@ Bounds bounds_until(const Pair& pair, std::size_t axis, double target) {
   return bounds;
 }
 
-/// Returns the sentence on a loss that was reached between evaluations that are far apart: what the bounds say of bytes
-/// and time if they decide it, for a target that was given or if the arm costs more; for other targets that were given,
-/// that they do not. Otherwise empty. There are no bounds if a loss rises before. before: what precedes "it".
+/// Returns the sentence on a loss that was reached between evaluations that are far apart. If the bounds show that the
+/// arm sends more bytes or takes longer, the sentence says by how much at least; for a target that was given, also if
+/// they show that it sends fewer or is faster. If the bounds show neither, the sentence says so for a target that was
+/// given, and is empty for others. There are no bounds if a loss rises before. before: what precedes "it".
 TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::string& before) {
   constexpr double least = 1.1;
   const bool falls = falls_until(pair.here, target) && falls_until(pair.there, target);
@@ -264,12 +265,12 @@ TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::
   const std::string loss = number(target, 4);
   if (!bytes.empty() || !time.empty())
     return {"To reach a loss of " + loss + before + " it " + both(bytes, time) +
-                "; evaluations are too far apart for more.",
+                "; evaluations are too far apart for a closer estimate.",
             true};
   if (!given) return {};
   return {"A loss of " + loss +
-              " is reached between evaluations that are too far apart to compare its cost (--eval.every evaluates "
-              "more often).",
+              " is reached between evaluations that are too far apart to compare the costs of reaching it (a smaller "
+              "--eval.every evaluates more often).",
           true};
 }
 
@@ -280,15 +281,16 @@ std::string reached_by_text(const Comparison& comparison, const Pair& best) {
   return std::string(" (reached by every finished run of both arms") + (rates ? " at their best learning rates)" : ")");
 }
 
-/// Says that a loss may have been reached between two evaluations, if losses come near it and rise again before.
+/// Says that a loss may have been reached between two evaluations, if losses come near it and rise again before they
+/// reach it.
 std::string between_text(const Pair& pair, double target) {
   const auto comes_near = [&](const ArmFigures& arm) {
     return std::ranges::any_of(arm.run_curves, [&](const RunCurve& run) {
       return run.outcome == analysis::Outcome::finished && analysis::turns_near(run.x[kSteps], run.losses, target);
     });
   };
-  return comes_near(pair.here) || comes_near(pair.there) ? " Losses come near it and rise again before, so a run may "
-                                                           "have reached it earlier, between two evaluations."
+  return comes_near(pair.here) || comes_near(pair.there) ? " Losses came near it earlier and rose again, so a run may "
+                                                           "have reached it then, between two evaluations."
                                                          : "";
 }
 

@@ -91,7 +91,7 @@ Card read_card(const std::string& path) {
   if (root.integer("format_version") > kCardVersion) {
     throw ConfigError(
         "the card was written by a newer version of the program", path,
-        "its format is " + root.text("format_version") + ", this program knows " + std::to_string(kCardVersion));
+        "its format is " + root.text("format_version") + ", this program reads format " + std::to_string(kCardVersion));
   }
   const Node criteria = root.child("criteria");
   Card card{.baseline = criteria.text("baseline"),

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns whether an option says where something is. The hash of the data tells whether the data are the same.
+/// Returns whether an option says where something is. The hash of the data shows whether the data are the same.
 bool is_place(const std::string& option) {
   static const std::set<std::string> places = {"data.path", "data.test", "data.vocabulary", "model.command",
                                                "model.init"};
@@ -29,7 +29,7 @@ bool may_change(const std::string& option) {
 void check_changes(const Settings& changes) {
   for (const auto& [option, value] : changes) {
     if (may_change(option)) continue;
-    throw ConfigError("the card fixes this option", option + " " + value,
+    throw ConfigError("the card determines this option", option + " " + value,
                       "only devices, threads, memory and the places of files, such as data.path, can be given");
   }
 }
@@ -61,8 +61,8 @@ void check_data(const CardRun& run, const sim::PreparedRun& prepared) {
       "name the card's data with --data.path");
 }
 
-/// Gives each run a log of its own in a folder, with the name that it has in the card. A card may be somebody else's,
-/// so only the last part of a name is used, which cannot lead out of the folder.
+/// Gives each run a separate log in a folder, with the name that it has in the card. A card may be somebody else's, so
+/// only the last part of a name is used, which cannot point outside the folder.
 class LogNames {
  public:
   explicit LogNames(std::string folder) : folder_(std::move(folder)) {}

@@ -34,7 +34,8 @@ struct FromLog {
 /// run cannot have written. Throws what LogReader throws.
 FromLog taken_from_log(const std::string& log, const Settings& given, bool weights_given);
 
-/// The same for a run that may consist of several processes: rank 0 reads the log and tells the others. Collective.
+/// The same for a run that may consist of several processes: rank 0 reads the log and sends the result to the others.
+/// Collective.
 FromLog agreed_from_log(const std::string& log, const Settings& given, bool weights_given);
 
 /// Returns the settings that are taken, followed by the given ones.

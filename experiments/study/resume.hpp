@@ -19,7 +19,8 @@ sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision);
 /// log's without being allowed to; the message names all of them.
 ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig& config, const std::string& log);
 
-/// Decides for a run that may consist of several processes: rank 0 reads the log and tells the others. Collective.
+/// Decides for a run that may consist of several processes: rank 0 reads the log and sends the decision to the
+/// others. Collective.
 ResumeDecision agreed_decision(const OutputPolicy& policy, const sim::RunConfig& config, const std::string& log);
 
 }  // namespace onebit::experiments

@@ -41,7 +41,7 @@ const CardFiles& card_files() {
                                       kTiny)));
     succeed(run_onebit(folder, {"card", "out", "-o", "card.json"}));
     refused(run_onebit(folder, {"card", "out", "-o", "card.json"}), "exists");
-    refused(run_onebit(folder, {"card", "out", "-o", "card.txt"}), "not a name for a card");
+    refused(run_onebit(folder, {"card", "out", "-o", "card.txt"}), "the name of a card must end in .json");
     refused(run_onebit(folder, {"card", "out", "-o", "other.json", "--baseline", "sgd"}), "sgd");
     refused(run_onebit(folder, {"card"}), "no log named");
     return CardFiles{read_file(folder / "card.json"), read_file(folder / "card.md")};
@@ -118,10 +118,10 @@ TEST_CASE("card: other losses, curves and verdicts are told apart", "[once]") {
 
 TEST_CASE("card: options that the card fixes are refused", "[once]") {
   const Carded carded;
-  refused(carded.verify({"--steps", "7"}), "the card fixes this option (steps 7)");
-  refused(carded.verify({"--seeds", "2"}), "the card says which runs to train");
-  refused(carded.verify({"--preset", "verify"}), "the card says which runs to train");
-  refused(carded.verify({"trace.h5"}), "a card is verified alone");
+  refused(carded.verify({"--steps", "7"}), "the card determines this option (steps 7)");
+  refused(carded.verify({"--seeds", "2"}), "the card determines which runs to train");
+  refused(carded.verify({"--preset", "verify"}), "the card determines which runs to train");
+  refused(carded.verify({"trace.h5"}), "a card must be the only argument");
   refused(run_onebit(carded.folder, {"verify", "none.json"}), "none.json");
 }
 

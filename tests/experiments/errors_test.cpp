@@ -304,7 +304,7 @@ TEST_CASE("errors: patterns that fit no tensor, and a codec unfit for its channe
 }
 
 TEST_CASE("errors: options that an algorithm fixes") {
-  check_error(run_with({"--optimizer", "signsgd", "--codec", "top-k"}), {"fixes this option", "codec", "signsgd"});
+  check_error(run_with({"--optimizer", "signsgd", "--codec", "top-k"}), {"determines this option", "codec", "signsgd"});
   check_error(run_with({"--optimizer", "onebit-sgd", "--codec.down", "fp16"}), {"codec.down", "onebit-sgd"});
   check_error(run_with({"--optimizer", "signum", "--feedback", "ef"}), {"feedback", "signum"});
   check_error(run_with({"--optimizer", "dgc", "--codec", "sign-l2"}), {"dgc needs a sparse codec", "sign-l2"});

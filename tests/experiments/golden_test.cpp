@@ -257,8 +257,9 @@ TEST_CASE("golden: all cases of a file in one table") {
         run_onebit(folder, {"replay", path, "--reference", "all", "--optimizer.semantics", suite.semantics});
     CAPTURE(suite.file, run.err);
     CHECK(run.status == 0);
-    CHECK_THAT(run.out,
-               StartsWith("largest relative difference between our displacement and that of the reference\ncase "));
+    CHECK_THAT(
+        run.out,
+        StartsWith("largest relative difference between the replay's displacement and that of the reference\ncase "));
     for (const std::string& name : cases_of(suite, path)) {
       const std::string line = line_of(run.out, name + " ");
       CAPTURE(name, line);

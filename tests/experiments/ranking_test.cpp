@@ -104,7 +104,7 @@ TEST_CASE("ranking: optimizers may be named with their codecs, and options count
   const Outcome own =
       rank({"--cluster", "eth10,eth25", "--cluster.uncertainty", "0.1", "--optimizers", "adam,signum:top-k"});
   REQUIRE(own.status == 0);
-  CHECK_THAT(own.out, Contains("not priced: signum:top-k: the optimizer fixes this option") &&
+  CHECK_THAT(own.out, Contains("not priced: signum:top-k: the optimizer determines this option") &&
                           Contains("10% longer or shorter") && Contains("None of these methods compresses"));
 }
 

@@ -172,7 +172,7 @@ TEST_CASE("replay log: a report shows variance and network, and judges no losses
   CHECK(report.status == 0);
   const std::string page = without_scripts(read_file(folder / "r.html"));
   CHECK_THAT(page, Contains("2 arms, 2 runs") && Contains("Variance and freeze") && Contains("<summary>Network") &&
-                       Contains("What does each arm send?") && Contains(">adam: each worker sent ") &&
+                       Contains("How many bytes does each arm send?") && Contains(">adam: each worker sent ") &&
                        Contains("replays have no evaluations, so there are no losses to judge") &&
                        !Contains("is the parent of") &&
                        Contains("compute: counted as 0, because no log records its time") && !Contains("Diverged:") &&

@@ -85,7 +85,7 @@ TEST_CASE("report: verdicts that rest on one evaluation of each run are named") 
   CHECK(lines(worse, ten).empty());  // evaluations at 8, 9 and 10 of 10 steps
   CHECK(lines(worse, nine) ==
         std::vector<std::string>{"The verdict on sgd rests on the last evaluation of each run, because runs have fewer "
-                                 "than 3 in the last fifth of their steps."});
+                                 "than 3 evaluations in the last fifth of their steps."});
   CHECK(lines(open, nine).empty());
 }
 
@@ -401,7 +401,7 @@ TEST_CASE("report: costs of a loss are given where evaluations are close, and in
 TEST_CASE("report: it says why the mean losses differ the other way than the paired ratios") {
   const auto evidence = [](const std::vector<double>& here) { return answers_html(two_arms({1, 1, 1}, here)); };
   CHECK_THAT(evidence({0.5, 0.9, 1.8}),
-             Contains(" Its mean loss is higher, because high losses of single seeds count more in it."));
+             Contains(" Its mean loss is higher, because a mean gives more weight to high losses of single seeds."));
   CHECK_THAT(evidence({0.5, 0.9, 1.1}), !Contains(" Its mean loss is "));
   CHECK_THAT(evidence({0.9, 0.9, 0.9, 9}),
              Contains(" Its mean loss is higher, because it includes seeds that only one of the arms has."));

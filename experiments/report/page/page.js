@@ -58,7 +58,7 @@
     if (!state.seeds) return [lineOf(arm, name, arm.x, arm.mean, half, arm.ends_diverged)];
     return arm.runs.map((run) => lineOf(arm, `${arm.name}, seed ${run.seed}`, run.x, run.loss, null, run.diverged));
   };
-  // Leaves out evaluations without a finite loss and, if only the end is wanted, those in the first half of the steps.
+  // Leaves out evaluations without a finite loss and, if only the end is shown, those in the first half of the steps.
   // crossed: whether a cross marks its end.
   const lineOf = (arm, name, onAxes, y, half, crossed) => {
     const x = onAxes[state.axis], steps = onAxes[data.axes.findIndex((each) => each.kind === "steps")];
@@ -81,7 +81,7 @@
     return (x) => (state.logX && x <= 0 ? x : back(low + Math.round((to(x) - low) / step) * step));
   };
 
-  // dygraphs wants one table with a column for each line
+  // dygraphs takes one table with a column for each line
   const tableOf = (lines) => {
     const rows = new Map(), place = placesOf(lines);
     lines.forEach((line, column) => line.x.forEach((exact, i) => {
@@ -191,7 +191,7 @@
   });
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const legend = (point) => {
-    if (point.x === undefined) return "move over the chart, or touch it, to read values";
+    if (point.x === undefined) return "move the mouse over the chart, or touch it, to read values";
     const most = 14, nearest = point.series.find((each) => each.isHighlighted);
     const known = linesAt(point.x).sort((a, b) => a.y - b.y);
     const isNearest = ({line}) => nearest !== undefined && line.name === nearest.label;
