@@ -203,7 +203,7 @@ std::vector<std::string> warnings_of(const Arm& baseline, const Arm& arm) {
   const Index there = samples_seen(baseline), here = samples_seen(arm);
   if (there >= 0 && here >= 0 && there != here) {
     warnings.push_back(baseline.name + " ended after " + std::to_string(there) + " samples, " + arm.name + " after " +
-                       std::to_string(here) + ": their final losses compare different amounts of training");
+                       std::to_string(here) + ": their final losses come from different amounts of training");
   }
   return warnings;
 }

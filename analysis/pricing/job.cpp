@@ -35,7 +35,7 @@ std::optional<ScheduledRun> scheduled_run(const JobPlan& plan) {
   if (schedule == nullptr) return std::nullopt;
   if (plan.run.steps > 0) {
     if (std::isnan(plan.warmup_share)) return ScheduledRun{plan.run.steps, false};
-    throw ConfigError("the schedule of " + plan.run.optimizer.name + " decides how many of its steps are warm-up",
+    throw ConfigError("the schedule of " + plan.run.optimizer.name + " determines how many of its steps are warm-up",
                       "step.warmup-share, steps " + std::to_string(plan.run.steps), "give only one of the two");
   }
   const double share = warmup_share(plan);

@@ -96,7 +96,7 @@ static const netmodel::StepTraffic& busiest_step(const StageTraffic& stage) {
 void write_schedule(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config,
                     const std::string& path) {
   if (job.workload.tables.count > 0)
-    throw ConfigError("schedules of steps with embedding tables are not written", "goal", "leave it out");
+    throw ConfigError("no GOAL schedule can be written for steps with embedding tables", "goal", "leave it out");
   const Fabric fabric(cluster, job.workers);
   const auto model = netmodel::make_cost_model(config);
   const ComputeTimes compute = times_on(job, cluster);

@@ -35,10 +35,12 @@ double slowest(device::ProcessGroup& processes, Index rounds, const std::functio
 }  // namespace
 
 std::vector<netmodel::Measurement> bench_mpi(device::ProcessGroup& processes, Index rounds) {
-  if (processes.size() == 1) throw ConfigError("a single process has no peer", "bench mpi", "give --ranks 4");
+  if (processes.size() == 1)
+    throw ConfigError("collectives need at least two processes", "bench mpi", "give --ranks 4");
   const Index width = processes.size() / processes.hosts();
   if (processes.any(processes.neighbours() != width)) {
-    throw ConfigError("machines hold different numbers of ranks", "bench mpi", "start the same number on each machine");
+    throw ConfigError("the machines run different numbers of ranks", "bench mpi",
+                      "start the same number on each machine");
   }
   std::vector<netmodel::Measurement> rows;
   for (const Index asked : kElements) {

@@ -106,7 +106,7 @@ class Reader {
   /// Returns whether a value is "auto", which leaves the choice to the options. Records such a value as ignored.
   bool is_automatic(const std::string& key, const JsonTree& value) {
     if (!value.empty() || value.data() != "auto") return false;
-    result_.ignored.push_back({key, "auto: the options decide"});
+    result_.ignored.push_back({key, "auto: the options determine it"});
     return true;
   }
 

@@ -50,7 +50,8 @@ std::unique_ptr<compress::Codec> codec_of(const BoundaryConfig& config) {
                       "boundary.scaled false, or boundary.backward codec");
   }
   if (config.forward == "dense" && config.backward == "dense") {
-    throw ConfigError("nothing crosses through the codec", where + ", boundary.forward dense, boundary.backward dense",
+    throw ConfigError("nothing would pass through the codec",
+                      where + ", boundary.forward dense, boundary.backward dense",
                       "leave out one of them, or boundary.codec");
   }
   if (codec->has_memory() && config.scope == "sample" && config.codec.renew > 1) {

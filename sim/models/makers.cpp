@@ -34,8 +34,8 @@ void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<s
   }
   if (block != config.cut) return;
   if (config.workers < 2) {
-    throw ConfigError("a cut is between two groups of workers",
-                      "model.cut " + std::to_string(config.cut) + ", workers 1", "use at least 2 workers");
+    throw ConfigError("a cut needs two groups of workers", "model.cut " + std::to_string(config.cut) + ", workers 1",
+                      "use at least 2 workers");
   }
   layers.push_back(
       std::make_unique<Boundary>(SendingColumns::one(layers.back()->outputs()), config.workers, config.boundary));

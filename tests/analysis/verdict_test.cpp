@@ -410,7 +410,7 @@ TEST_CASE("verdict: a run that stopped or failed is left out of the pairs and na
 }
 
 TEST_CASE("verdict: arms that saw other numbers of samples") {
-  const std::string consequence = ": their final losses compare different amounts of training";
+  const std::string consequence = ": their final losses come from different amounts of training";
   const Arm a = make_arm("a", {1, 1});
   Arm b = make_arm("b", {1, 1});
   for (Run& run : b.runs) run.evaluations.back().samples = 1280;

@@ -268,7 +268,7 @@ TEST_CASE("codecs that do not fit a boundary are refused by name", "[sim][bounda
   REQUIRE(refusal(config).starts_with("with a mask, the gradients would not be scaled as the values were"));
   config = boundary("int8", 1);
   config.forward = config.backward = "dense";
-  REQUIRE(refusal(config).starts_with("nothing crosses through the codec"));
+  REQUIRE(refusal(config).starts_with("nothing would pass through the codec"));
   config = boundary("dct-mp", 0.1, "sample");
   REQUIRE(refusal(config).empty());
   config.codec.renew = 5;

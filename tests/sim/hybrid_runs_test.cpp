@@ -245,7 +245,7 @@ TEST_CASE("hybrid: what covers shared weights only is refused", "[hybrid]") {
   config = mlp_config();
   config.model.cut = 1;
   config.workers = 1;
-  CHECK_THROWS_WITH(VirtualCluster(config), Catch::StartsWith("a cut is between two groups of workers"));
+  CHECK_THROWS_WITH(VirtualCluster(config), Catch::StartsWith("a cut needs two groups of workers"));
   config = mlp_config();
   config.model.boundary.codec.name = "dct-mp";
   CHECK_THROWS_WITH(VirtualCluster(config),
