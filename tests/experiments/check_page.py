@@ -224,7 +224,7 @@ def check_clicks(path, stem):
         from selenium.webdriver.common.action_chains import ActionChains
         area = driver.find_element("css selector", "#chart-box canvas")
         ActionChains(driver).move_to_element_with_offset(area, 60, 0).perform()
-        if "move over" in driver.find_element("id", "chart-legend").text:
+        if "move the mouse over" in driver.find_element("id", "chart-legend").text:
             chart.errors.append("the legend shows no values under the mouse")
         full, heights = chart.pixels(), chart.run(Y_LABELS)
         ActionChains(driver).move_to_element_with_offset(area, -100, 0).click_and_hold().move_by_offset(150, 0).release().perform()

@@ -395,7 +395,7 @@ TEST_CASE("mpi: errors over ranks are one line and leave nothing behind", "[once
   check(onebit_command(joined(run, {"--ranks", "3"})), "too many devices for the number of workers");
   check(onebit_command(joined(run, {"--ranks", "2", "--memory", "1MB"})), "does not fit in memory");
   check(onebit_command(joined(run, {"--ranks", "0"})), "option out of range");
-  check(onebit_command({"bench", "mpi"}), "has no peer");
+  check(onebit_command({"bench", "mpi"}), "need at least two processes");
   const Variable none("ONEBIT_MPIRUN", "no-such-mpirun");
   check(onebit_command(joined(run, {"--ranks", "2"})), "cannot start mpirun");
 }
