@@ -54,7 +54,7 @@ RunConfig with_evaluations(RunConfig config, const DataSource& data);
 
 /// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
 RunResources make_resources(const RunConfig& config);
-/// Takes the data from a cache.
+/// Does the same as the function above, but takes the data from a cache.
 RunResources make_resources(const RunConfig& config, DataCache& data);
 
 class VirtualCluster {
@@ -89,7 +89,7 @@ class VirtualCluster {
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
   /// Replicas of this process, by rank.
   const std::vector<Replica>& replicas() const { return replicas_; }
-  std::string devices() const;  ///< the option `devices`, and the threads and their processor
+  std::string devices() const;  ///< text of the option `devices`, with the threads and their processor
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 
@@ -119,7 +119,8 @@ class VirtualCluster {
   std::vector<float> final_weights();
 
   /// Returns a clause for an error message: Replica::bad_tensor of the first device of this process that has a bad
-  /// tensor, otherwise Replica::first_bad_tensor of its first device, which names the largest weight.
+  /// tensor or, if no device has one, Replica::first_bad_tensor of the process's first device, which names the largest
+  /// weight.
   std::string first_bad_tensor() const;
 
   /// Calls work with every device's replica, on all devices of all processes at the same time, so that work may be

@@ -16,8 +16,7 @@ namespace onebit::sim {
 
 class FeatureRows;
 
-/// Where examples were drawn. The place is also the key of a model's random numbers, which dropout
-/// uses.
+/// Where examples were drawn. The place is also the key of the random numbers that a model's dropout uses.
 struct DrawPlace {
   std::uint32_t seed = 0;
   Index step = 0;
@@ -161,7 +160,7 @@ class DataSource {
 /// The user's choice, or `automatic` if the program chooses.
 enum class Switch { automatic, yes, no };
 
-/// Number of examples that a source makes, unless its entry or the user says otherwise.
+/// Number of examples that a source makes, unless its registry entry or the user sets another number.
 inline constexpr Index kUsualExamples = 10000;
 
 /// Options of all sources; each source uses those that its registry entry names.

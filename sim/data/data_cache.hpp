@@ -7,11 +7,11 @@
 
 namespace onebit::sim {
 
-/// Keeps the last source that was asked for, so that a study does not read or make it again for every arm and seed.
+/// Keeps the last source that was requested, so that a study does not read or make it again for every arm and seed.
 class DataCache {
  public:
   /// Returns what make_data returns. If the configuration differs from the previous one only in its seed, the previous
-  /// examples are used again; files are not read again then, even if they have changed.
+  /// examples are used again, and no file is read again, even if it has changed.
   std::shared_ptr<const DataSource> get(const DataConfig& config);
 
  private:

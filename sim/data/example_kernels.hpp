@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// out[row] = the features of example examples[row].
+/// Copies rows: out[row] = the features of example examples[row].
 struct FloatExamplesKernel {
   const std::uint32_t* examples;
   const float* table;  ///< features, [all examples][features]
@@ -18,8 +18,8 @@ struct FloatExamplesKernel {
   }
 };
 
-/// out[row] = the features of example examples[row], from features stored as bytes. `values` has the value that each
-/// byte stands for in each channel.
+/// Copies rows from features that are stored as bytes: out[row] = the features of example examples[row]. `values`
+/// contains the value that each byte stands for in each channel.
 struct ByteExamplesKernel {
   const std::uint32_t* examples;
   const std::uint8_t* table;  ///< features as bytes, [all examples][features]

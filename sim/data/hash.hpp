@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// FNV-1a with 64 bits. It tells whether two runs read the same data. It does not protect against forged data.
+/// FNV-1a with 64 bits, for checking whether two runs read the same data. It does not protect against forged data.
 class Fnv1a {
  public:
   void add(const void* data, std::size_t bytes) {
@@ -16,7 +16,7 @@ class Fnv1a {
   }
 
   std::uint64_t value() const { return state_; }
-  /// 16 lower-case hex digits.
+  /// Returns the hash as 16 lower-case hex digits.
   std::string hex() const {
     std::string text(16, '0');
     for (std::size_t i = 0; i < 16; ++i) text[i] = "0123456789abcdef"[(state_ >> (60 - 4 * i)) & 15U];

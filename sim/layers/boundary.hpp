@@ -32,7 +32,7 @@ struct SendingColumns {
 /// A boundary between workers. In the forward pass, each sender sends its columns of every example to the worker that
 /// has the example; in the backward pass, the gradients return. Each (sender, receiver) pair is encoded separately.
 ///
-/// With SendingColumns::to_all, an all-reduce adds up the columns. If they are encoded, an all-gather hands them to
+/// With SendingColumns::to_all, an all-reduce adds up the columns. If they are encoded, an all-gather sends them to
 /// every worker instead, in one block for the examples of each worker. The step then exchanges nothing else: every
 /// worker has everything that the gradients of the layers above depend on, so the traffic that other layers and the
 /// optimizer have recorded is discarded. Because gradients then cost nothing, they are dense unless backward = mask.
@@ -46,8 +46,8 @@ struct SendingColumns {
 /// values, zeros included.
 class Boundary final : public Layer {
  public:
-  /// workers: number of workers of the run. Throws ConfigError for an unknown option value and for a codec that cannot
-  /// be used at this boundary.
+  /// Makes the boundary. workers: number of workers of the run. Throws ConfigError for an unknown option value and for
+  /// a codec that cannot be used at this boundary.
   Boundary(SendingColumns columns, Index workers, const BoundaryConfig& config);
 
   bool replayable() const override { return false; }

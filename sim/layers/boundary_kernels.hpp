@@ -87,7 +87,7 @@ struct UnpackBoundaryKernel {
   }
 };
 
-/// delta = 0 for elements that were dropped.
+/// Copies the gradient, but with 0 for elements that were dropped.
 struct MaskKernel {
   const Crossing* crossings;
   const float* output_delta;

@@ -1,6 +1,6 @@
 #pragma once
-// Kernels of the layers, which compute an element or a row at a time. Rows are grouped by worker: row = worker * batch
-// + b. Weights of worker w start at data + w * stride; stride 0 means that all workers share them.
+// Kernels of the layers. Each call computes an element or a row. Rows are grouped by worker: row = worker * batch + b.
+// Weights of worker w start at data + w * stride; stride 0 means that all workers share them.
 
 #include <cmath>
 
@@ -170,7 +170,7 @@ struct EmbedKernel {
 /// Number of a worker's places that are sorted together by token. The cost of sorting grows with its square.
 inline constexpr Index kTokenPart = 256;
 
-/// order = the places of each part of a worker, sorted by token. Equal tokens keep their order.
+/// Sorts the places of each part of a worker by token and writes them to `order`. Equal tokens keep their order.
 struct TokenOrderKernel {
   Index own_places;  ///< places per worker
   const std::int32_t* tokens;

@@ -71,7 +71,7 @@ class Layer {
   /// Does the layer's once-per-step work, after all its passes and the optimizer's update. Collective.
   virtual void end_step(const StepEnd&) {}
 
-  /// Returns the number of floating-point operations of the matrix products of both passes for one example. reads_data:
+  /// Returns how many floating-point operations the matrix products of both passes take for one example. reads_data:
   /// whether the layer reads the data, so that there is no input_delta.
   virtual double flops(bool reads_data) const {
     (void)reads_data;

@@ -5,8 +5,8 @@
 
 namespace onebit::sim {
 
-/// Rewrites a closed log with its columns compressed (shuffle and deflate, level 1 to 9), including columns that this
-/// program does not know. The new log is PATH.part until it is complete and on disk; then it replaces the old one.
+/// Rewrites a closed log with its columns compressed (shuffle and deflate, level 1 to 9), including columns that are
+/// unknown to this program. The new log is PATH.part until it is complete and on disk; then it replaces the old one.
 /// Throws ConfigError if another program is about to write to the log, IoError if reading or writing fails; the log is
 /// then unchanged.
 void compress_log(const std::string& path, int level);

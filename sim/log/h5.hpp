@@ -98,16 +98,15 @@ enum class Space {
 
 /// Creates a file in the newest format, as SWMR requires. A file that is written while others read it must be paged:
 /// when a process is killed during a write, Linux stops the write at a page boundary, and a half-written block of
-/// metadata is unreadable.
-/// user_block: number of bytes at the start of the file that HDF5 leaves alone (0, 512, 1024, ...). Throws IoError,
-/// including if the file exists.
+/// metadata is unreadable. user_block: number of bytes at the start of the file that HDF5 does not touch (0, 512, 1024,
+/// ...). Throws IoError, including if the file exists.
 Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0,
                    Space space = Space::packed);
 
 /// Opens a file for reading. swmr: the file's writer may still be writing, or may have been killed. Throws IoError, and
 /// ConfigError as require_readable() does.
 Object open_file(const std::string& path, bool swmr, const std::string& kind = "log");
-/// Opens for reading a file that this process has written or has to check. Throws IoError.
+/// Opens, for reading, a file that this process has written or has to check. Throws IoError.
 Object open_own(const std::string& path, const std::string& kind = "log", bool swmr = false);
 
 /// Opens a file for SWMR writing, even if its writer was killed: clears the marks that the writer left. The caller must
@@ -129,7 +128,7 @@ bool exists(const Object& file, std::string_view name);
 /// Names of a group's links, in alphabetical order.
 std::vector<std::string> link_names(const Object& group);
 H5O_type_t type_of_link(const Object& group, const std::string& name);
-/// Address of an open object in its file, which is the same whatever name it was opened by.
+/// Address of an open object in its file. It does not depend on the name by which the object was opened.
 haddr_t address(const Object& object);
 std::vector<std::string> attribute_names(const Object& object);
 
@@ -158,8 +157,8 @@ Index elements_of_row(const Object& dataset);
 /// Number of leading rows, at most `rows`, that are stored within the first `file_bytes` bytes of the file.
 /// HDF5 reads other rows as zeros if the file is opened with swmr.
 Index stored_rows(const Object& dataset, Index rows, Index file_bytes);
-/// Throws IoError if some of the first `rows` rows of a chunked dataset are not stored anywhere: its index has lost a
-/// chunk, and HDF5 reads these rows as zeros.
+/// Throws IoError if some of the first `rows` rows of a chunked dataset are not stored anywhere. The dataset's index
+/// has then lost a chunk, and HDF5 would read these rows as zeros.
 void require_stored(const Object& dataset, Index rows);
 /// Writes the whole dataset.
 void write(const Object& dataset, hid_t memory_type, const void* data);
@@ -177,16 +176,16 @@ void read_rows(const Object& dataset, hid_t memory_type, Target target, Index ro
 void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer);
 void read_layer(const Object& dataset, hid_t memory_type, Target target, Index layer);
 
-/// Whether values of this type are stored inline in memory, without pointers (as values of variable length have) or
-/// references that are meaningful only in their file.
+/// Whether values of this type contain neither pointers to memory (as values of variable length do) nor references that
+/// are meaningful only in their file.
 bool is_plain(hid_t type);
 /// Checks that a read is safe. Throws IoError unless `count` values of the file's type `stored` convert to
 /// `memory_type` and fill `target` exactly. Numbers convert to numbers (enumerations count as numbers), other values
 /// only within their class. Values of variable length are read as pointers, so they can be read only in the file's own
 /// type.
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where);
-/// Throws IoError if the dataset's file is too small to hold that many bytes, however well it is compressed. Must be
-/// called before a size from a file decides how much memory is allocated.
+/// Throws IoError if the dataset's file is too small to hold that many bytes, however well they are compressed. Must be
+/// called before memory is allocated according to a size from a file.
 void check_plausible(const Object& dataset, double bytes);
 
 void put_attribute(const Object& object, const std::string& name, std::string_view text);

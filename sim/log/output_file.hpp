@@ -11,8 +11,8 @@
 
 namespace onebit::sim {
 
-/// Throws ConfigError if `path` must not be replaced: without `overwrite`, if a file exists; in any case, if a program
-/// has the file open or `path` is anything but a regular file.
+/// Throws ConfigError if `path` must not be replaced: if a file exists and `overwrite` is false, and in any case if a
+/// program has the file open or if `path` is something other than a regular file.
 void check_replaceable(const std::string& path, bool overwrite);
 
 /// Returns the temporary name PATH.part, under which a log or another HDF5 output is written.
@@ -40,7 +40,7 @@ void synchronize_file(const h5::Object& file);
 h5::Object open_output(const std::string& path);
 
 /// Keeps a closed log from being replaced or continued. The constructor throws ConfigError if another program is about
-/// to do so.
+/// to replace or continue it.
 class SharedLock {
  public:
   explicit SharedLock(const std::string& path);

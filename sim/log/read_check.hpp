@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// Reads everything in an HDF5 file, in the ways in which the readers of logs, traces, weights and checkpoints do, and
+/// Reads everything in an HDF5 file, in the same ways as the readers of logs, traces, weights and checkpoints, and
 /// closes it. It reads one value of each chunk, which makes HDF5 read the whole chunk. It skips contiguous data, which
 /// cannot make HDF5 misbehave. It ignores errors in individual objects, because the readers of these objects report
 /// them. swmr: the file's writer may still be writing. Throws IoError if a group cannot be listed, so that not
@@ -21,11 +21,11 @@ using ReadCheck = std::function<std::string(const std::string& path, bool swmr)>
 /// be called before any file is opened.
 void set_read_check(ReadCheck check);
 
-/// Checks HDF5 files in parallel, so that the answers are known when the files are opened. Reports nothing itself:
-/// opening a refused file does.
+/// Checks HDF5 files in parallel, so that the results are known when the files are opened. Reports nothing itself; a
+/// refused file is reported when it is opened.
 void check_ahead(std::span<const std::string> paths);
 
-/// Throws ConfigError if the check refuses a file. Remembers the answer for as long as the file's size and modification
+/// Throws ConfigError if the check refuses a file. Remembers the result for as long as the file's size and modification
 /// time stay the same. kind: what the file is, for the message.
 void require_readable(const std::string& path, bool swmr, const std::string& kind);
 

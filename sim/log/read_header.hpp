@@ -1,5 +1,5 @@
 #pragma once
-// Reads what a log says about its run. Internal to sim/log.
+// Reads the header of a log, which describes its run. Internal to sim/log.
 
 #include "sim/log/h5.hpp"
 #include "sim/log/schema.hpp"

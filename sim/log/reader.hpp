@@ -20,8 +20,8 @@ struct StepTraffic {
 
 /// What a reader does when it meets a damaged column.
 enum class Damage {
-  refused,   ///< it throws
-  tolerated  ///< it notes the column; numbers of the column then read as NaN, integers as 0, strings as empty (but
+  refused,   ///< the reader throws
+  tolerated  ///< the reader notes the column; its floats then read as NaN, its integers as 0, its strings as empty (but
              ///< LogReader::column() throws)
 };
 
@@ -56,7 +56,7 @@ class LogReader {
   Index committed_rows(std::string_view group = "steps") const;
 
   /// Reads a numeric column such as "steps/loss": one value per committed row or, in list columns of /workers and
-  /// /tensors, all values of each row, row by row. Also reads columns that this program does not know. Throws
+  /// /tensors, all values of each row, row by row. Also reads columns that are unknown to this program. Throws
   /// ConfigError if there is no such column, IoError on damage.
   std::vector<double> column(const std::string& name) const;
 
@@ -72,7 +72,7 @@ class LogReader {
   /// Reads every row and discards it, so that any damage throws an error or is noted.
   void read_all() const;
 
-  /// Datasets and groups in the file that this program does not know, as "group/name".
+  /// Datasets and groups in the file that are unknown to this program, as "group/name".
   const std::vector<std::string>& unknown_columns() const;
 
   /// Columns that have been found damaged so far. Always empty if damage is refused.

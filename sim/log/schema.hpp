@@ -55,7 +55,7 @@ inline constexpr std::string_view run_status_names[] = {"running", "finished", "
 inline std::string name_of(RunStatus status) {
   return std::string(run_status_names[static_cast<std::size_t>(status)]);
 }
-/// Replaces the status if the writer finds at the end that the file does not contain what was written to it.
+/// Status that a log gets instead if the writer finds at the end that the file does not contain what was written to it.
 inline constexpr std::string_view damaged_status = "damaged";
 
 struct StepRow {
@@ -159,8 +159,8 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// Why a run ended without finishing: the text of its divergence, failure or stop event. Empty if the run finished, is
-/// still going, was killed, or has been resumed since.
+/// Returns why a run ended without finishing: the text of its divergence, failure or stop event. Empty if the run
+/// finished, is still going, was killed, or has been resumed since.
 std::string reason_of_end(const std::vector<Event>& events);
 
 /// Whether an event says how a run ended.

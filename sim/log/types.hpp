@@ -10,7 +10,7 @@ namespace onebit::sim::h5 {
 /// Precondition: not ColumnType::compound.
 Id column_type(ColumnType type);
 
-/// Type of a TrafficRow in memory. The file holds it packed.
+/// Type of a TrafficRow in memory. In the file, it is packed.
 Id traffic_type();
 Id packed(const Id& compound);
 

@@ -32,10 +32,10 @@ class PipeEnd {
 /// Shortens a text for a message: one line, not too long.
 std::string shown(const std::string& text);
 
-/// Runs `sh -c command` in its own process group, with no other file of this process open. Ending the command
-/// also ends its tree: its process group, and every process whose environment contains a marker, a variable with a
-/// random name. Orphans and processes in other sessions are thus found too. Only processes that have left the group and
-/// removed the marker from their environment are missed.
+/// Runs `sh -c command` in its own process group. Apart from its standard streams, the command inherits no open file of
+/// this process. Ending the command also ends its tree: its process group, and every process whose environment contains
+/// a marker, a variable with a random name. This also finds orphans and processes in other sessions. Only processes
+/// that have left the group and removed the marker from their environment are missed.
 ///
 /// A guard, which is a second shell, ends the tree if this process ends in any way without doing so.
 class ExternalCommand {

@@ -11,7 +11,7 @@
 
 namespace onebit::sim {
 
-/// The command and what its program is told at the start.
+/// The command, and the facts that are sent to its program at the start.
 struct ExternalSpec {
   std::string command;
   double timeout = 60;  ///< seconds that an answer may take, with all its lines

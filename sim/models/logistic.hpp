@@ -16,7 +16,7 @@ namespace onebit::sim {
 /// which is always 1; its weight is penalised like the others.
 class Logistic final : public Model {
  public:
-  /// network: contains the tensors and computes the loss without the penalty.
+  /// Adds a penalty to a model. network: contains the tensors and computes the loss without the penalty.
   Logistic(const device::Device& device, std::unique_ptr<Model> network, const Penalty& penalty, bool bias)
       : device_(device), network_(std::move(network)), penalty_(penalty), bias_(bias), chunks_(parameters()) {}
 

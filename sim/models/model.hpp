@@ -108,8 +108,8 @@ class Model {
   virtual const std::vector<compress::Tensor>& tensors() const = 0;
   Index parameters() const;
 
-  /// Tensors that workers own instead of sharing them, such as embedding tables. They are not among tensors(), and no
-  /// optimizer sees them.
+  /// Tensors that workers own instead of sharing them, such as embedding tables. They are not among tensors(), and the
+  /// run's optimizer does not update them.
   virtual std::vector<compress::Tensor> owned_tensors() const { return {}; }
   /// Elements of the owned tensors, one tensor after another; null if there are none.
   virtual device::Buffer<float>* owned_weights() { return nullptr; }
@@ -127,7 +127,7 @@ class Model {
   /// Whether the model reads a batch's features from host memory, not from the device's.
   virtual bool reads_host_features() const { return false; }
 
-  /// Returns the number of floating-point operations of the matrix products in `gradients` over this many examples.
+  /// Returns how many floating-point operations the matrix products in `gradients` take for this many examples.
   virtual double gradient_flops(Index examples) const = 0;
 
   /// Evaluates a batch of one worker.
@@ -200,7 +200,7 @@ struct ModelEntry {
   Input input;
   Target target;  ///< what to predict from token data
   std::unique_ptr<Model> (*make)(const device::Device&, const ModelConfig&, const DataSource&);
-  void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< fills in the default sizes that are not given
+  void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< fills in default sizes where none are given
   /// Image shape of the synthetic examples on which `onebit bench` runs this model if no data is named.
   ImageShape image = {};
   bool whole_batch = false;  ///< whether every worker computes the shared parts of the model from the whole batch, so

@@ -7,7 +7,7 @@ namespace onebit::sim {
 
 enum class Regulariser { none, l2, nonconvex };
 
-/// l2: lambda w^2 / 2. nonconvex: lambda w^2 / (1 + w^2).
+/// Penalty on one weight w: lambda w^2 / 2 for l2, lambda w^2 / (1 + w^2) for nonconvex, 0 for none.
 struct Penalty {
   Regulariser regulariser;
   double lambda;

@@ -10,7 +10,7 @@ namespace onebit::sim {
 /// The probe of one device. Its results are the same on every device.
 class BoundaryProbe {
  public:
-  /// group: number of workers whose gradients are held at the same time.
+  /// Makes the probe's buffers. group: number of workers whose gradients are held at the same time.
   BoundaryProbe(const device::Shard& shard, Index parameters, Index group);
 
   /// Runs the pass again without the codec, for a batch whose gradients are already in `rows`.

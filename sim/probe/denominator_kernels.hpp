@@ -7,8 +7,8 @@
 
 namespace onebit::sim {
 
-/// Order statistics of the positive numbers of each tensor; NaN if there are none. They are exact, so every backend
-/// finds the same ones.
+/// Order statistics of the positive numbers of each tensor; NaN if there are none. They are exact, so they are the same
+/// on every backend.
 struct PositiveRanksKernel {
   static constexpr Index kSample = Index{1} << 16;  ///< largest number of coordinates that are ranked in a tensor
   static constexpr Index kResults = 3;

@@ -13,10 +13,11 @@ namespace onebit::sim {
 /// The probe of one device. Its results are the same on every device; its calls are collective.
 ///
 /// Gradients are those of the workers' mean training loss at the weights x before the step (the mean weights, if
-/// workers have their own). One is taken on the step's own examples, another on as many further examples.
+/// workers have their own). One is computed from the step's own examples, the other from an equal number of further
+/// examples.
 class TheoryProbe {
  public:
-  /// group: number of workers whose gradients are held at the same time.
+  /// Makes the probe's buffers. group: number of workers whose gradients are held at the same time.
   TheoryProbe(const RunConfig& config, const Replica& replica, std::shared_ptr<const DataSource> data, Index group);
 
   bool due(Index step) const { return step % config_.probe.every == 0; }

@@ -23,7 +23,8 @@ void verify_seal(const std::string& path);
 /// of all of them, and all processes must visit at the same time.
 class StateWriter final : public device::StateVisitor {
  public:
-  /// file: nullptr in processes other than the root. gathers: whether the ranks are processes.
+  /// Makes a writer of one shard's state. file: nullptr in processes other than the root. gathers: whether the ranks
+  /// are processes.
   StateWriter(const h5::Object* file, const device::Shard& shard, bool gathers)
       : StateVisitor(shard), file_(file), gathers_(gathers) {}
   bool loads() const override { return false; }

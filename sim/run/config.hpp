@@ -56,7 +56,7 @@ struct RunConfig {
   EvalConfig eval;
   Index workers = 16;
   Index batch = 16;        ///< examples per worker and pass
-  Index accumulation = 1;  ///< passes whose gradients are averaged before the optimizer sees them
+  Index accumulation = 1;  ///< passes whose gradients are averaged before the optimizer uses them
   Index steps = 0;         ///< number of steps; 0: follows from epochs
   double epochs = 0;       ///< number of epochs; 0: follows from steps; if both are 0, the run has 1,000 steps
   std::uint32_t seed = 1;  ///< seed of initial weights, sampling, dropout, noise and codecs

@@ -1,6 +1,6 @@
 #pragma once
-// Tells by name which options decide the results of a run. Their values must agree for a run to be resumed, to be the
-// same point of a sweep, or to be another seed of an arm.
+// Determines, by name, which options can change the results of a run. Their values must agree for a run to be resumed,
+// to be the same point of a sweep, or to be another seed of an arm.
 
 #include <string>
 

@@ -7,8 +7,8 @@
 
 namespace onebit::sim {
 
-/// Returns what the headers of all new logs have: the program, the machine, the options, and which groups of rows the
-/// log will have.
+/// Returns what the headers of all new logs have in common: the program, the machine, the options, and which groups of
+/// rows the log will have.
 LogHeader begun_header(const LogConfig& config, const RunIdentity& identity);
 
 /// Returns the steps between the variances that variance_ratio compares.

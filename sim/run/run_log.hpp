@@ -1,6 +1,6 @@
 #pragma once
-// The log of a run in progress. A resumed run recomputes some rows that its log already has. They must be the same,
-// and they are not written twice.
+// The log of a run in progress. A resumed run recomputes some rows that its log already has. The recomputed rows must
+// be the same as those in the log, and are not written again.
 
 #include <deque>
 #include <tuple>
@@ -33,7 +33,7 @@ class RunLog {
 
   /// Append a row, unless the log already has it. Throw what LogWriter::append throws, and Error if the row differs
   /// from the log's in anything but times. Events are treated differently: an event that is not expected is appended,
-  /// and an event that ends the run always is.
+  /// and an event that ends the run is always appended.
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);

@@ -13,7 +13,7 @@ struct RowsDue {
   bool step = false, workers = false, tensors = false;
 };
 
-/// probed: whether the step is probed. steps: number of steps of the run.
+/// Returns which rows a step has. probed: whether the step is probed. steps: number of steps of the run.
 RowsDue rows_due(const LogConfig& config, Index step, bool probed, Index steps);
 
 /// Rows of /steps and /workers; each is empty if it is not due.
@@ -25,7 +25,7 @@ struct StepRows {
 /// Measures the rows of /steps and /workers that are due.
 StepRows measure_rows(const MeasuredDevices& devices, const StepOutcome& outcome, const RowsDue& due);
 
-/// Says when a log is to be flushed.
+/// Determines when a log is due to be flushed.
 class FlushClock {
  public:
   explicit FlushClock(const LogConfig& config) : by_steps_(config.flush_every), seconds_(config.flush_seconds) {}

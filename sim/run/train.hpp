@@ -10,13 +10,13 @@
 
 namespace onebit::sim {
 
-/// Facts of a run that the library cannot know.
+/// Facts about a run that only the library's caller can provide.
 struct RunIdentity {
   std::string program_version, git_commit, command_line;
   std::vector<std::pair<std::string, std::string>> options;  ///< every option with its value
 };
 
-/// What RunControl::on_step learns after each step.
+/// What RunControl::on_step receives after each step.
 struct Progress {
   Index step = 0;
   Index steps = 0;
@@ -57,8 +57,8 @@ struct RunResult {
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
 
-/// Trains a cluster from the step to which read_checkpoint has brought it until its last step, in one process. The new
-/// log begins with the rows of `parent` up to the checkpoint; `parent` is the log of the run that this one branches off
+/// Trains a cluster, in one process, from the step that read_checkpoint has restored to its last step. The new log
+/// begins with the rows of `parent` up to the checkpoint; `parent` is the log of the run that this one branches off
 /// from. Both must have the same groups of rows and log every step. Throws what train throws, and ConfigError if the
 /// parent is shorter or has other groups of rows.
 RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::string& path, const RunIdentity& identity,

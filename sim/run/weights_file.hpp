@@ -1,7 +1,6 @@
 #pragma once
 // Files that pass weights between runs and programs: HDF5 with `weights` float32 [parameters], `tensor_sizes` int64
-// [tensors] and `tensor_names`
-// [tensors], which are strings of one fixed length.
+// [tensors] and `tensor_names` [tensors], which are strings of one fixed length.
 
 #include <span>
 #include <string>

@@ -17,7 +17,7 @@ struct ClickCeiling {
   double auc = 0.0;       ///< area under the ROC curve on the labels that were drawn
 };
 
-/// logits: the true ones. labels: 1 is a click. Neither may be empty.
+/// Returns the quality of the true probabilities. logits: the true logits. labels: 1 is a click. Neither may be empty.
 ClickCeiling click_ceiling(std::span<const double> logits, std::span<const std::int32_t> labels);
 
 /// Describes a ceiling: "log loss 0.4572 (0.4561 expected), AUC 0.8013, 25.6% clicks".

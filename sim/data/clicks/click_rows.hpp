@@ -14,8 +14,8 @@ namespace onebit::sim {
 /// Features, bags and labels of config.examples examples, to be filled in.
 class ClickRows {
  public:
-  /// Throws ConfigError if a number is out of range, if the examples take too much memory, or if paths are given.
-  /// row_bytes: bytes that the generator keeps for each row of a table.
+  /// Makes room for the examples. Throws ConfigError if a number is out of range, if the examples take too much memory,
+  /// or if paths are given. row_bytes: bytes that the generator keeps for each row of a table.
   ClickRows(const std::string& name, const DataConfig& config, Index slots, Index row_bytes);
 
   const std::vector<BagTable>& tables() const { return made_.facts.tables; }

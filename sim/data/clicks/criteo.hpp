@@ -21,14 +21,14 @@ inline constexpr Index criteo_categories = 26;
 ///
 /// Feature x becomes log(1 + max(x, 0)); a missing one is 0. Each category has a table of config.max_rows rows: a
 /// missing category is row 0, any other is row 1 + h mod (max_rows - 1), where h is the FNV-1a hash (64 bits) of the
-/// field's text. Different categories may thus share a row. Features are NOT standardised unless config.standardise is
-/// `yes`.
+/// field's text. Different categories may therefore share a row. Features are NOT standardised unless
+/// config.standardise is `yes`.
 ///
 /// Only the first config.examples examples of the training files are read, unless that number is 0; the rest of the
-/// files is ignored. Examples stay in the order of the files, which is chronological: the last share config.holdout is
-/// held out, unless there are test files. The hash covers the unpacked bytes that were read, and config.max_rows, which
-/// decides the row numbers of categories. Throws ConfigError naming file, line and reason for anything damaged, and for
-/// files that are too large.
+/// files is ignored. Examples stay in the order of the files, which is chronological. Unless there are test files, the
+/// last ones, a share config.holdout of them, are held out. The hash covers the unpacked bytes that were read, and
+/// config.max_rows, which decides the row numbers of categories. Throws ConfigError naming file, line and reason for
+/// anything damaged, and for files that are too large.
 std::unique_ptr<DataSource> make_criteo(const DataConfig& config);
 
 struct CriteoExamples {
@@ -38,13 +38,15 @@ struct CriteoExamples {
   Index missing = 0;  ///< number of empty fields
 };
 
-/// Adds the examples of a file, which is fed in pieces of any size.
+/// Parses a file, which is fed to it in pieces of any size.
 class CriteoParser {
  public:
-  /// most: maximum number of examples to read; 0: all. rows: number of rows of a table.
+  /// Makes a parser that adds what it reads to `examples`. most: maximum number of examples to read; 0: all. rows:
+  /// number of rows of a table.
   CriteoParser(std::string name, Index rows, Index most, CriteoExamples& examples);
 
-  /// Returns the number of bytes that it used: fewer than all if it has read enough examples.
+  /// Parses the next piece. Returns the number of bytes used, which is less than the size of the piece if enough
+  /// examples have been read.
   std::size_t feed(std::string_view text);
   /// Finishes the file. Returns the number of examples in it.
   Index finish();

@@ -13,16 +13,16 @@ namespace onebit::sim {
 /// Share of clicks that the teacher aims for.
 inline constexpr double click_rate = 0.256;
 
-/// A click has probability sigmoid(b + u.x + sum_t a_t + sum_{s < t} c_st <v_s, v_t>). Here a_t is the sum of the
-/// effects of the ids in the bag of table t, and v_t is the sum of their vectors (4 values); both are divided by the
-/// square root of the table's number of slots. All weights are standard normal. Each of the three sums is then shifted
-/// to mean 0 and scaled, so that features contribute 10% of the logit's variance, individual ids 65% and pairs of
-/// tables 25%. The standard deviation of the logit is chosen so that the logit's AUC is about 0.80. b is chosen so that
-/// the share of clicks among the examples is click_rate. The means and variances are those over 2^14 examples of the
-/// first day that belong to no split.
+/// The rule: a click has probability sigmoid(b + u.x + sum_t a_t + sum_{s < t} c_st <v_s, v_t>). Here a_t is the sum of
+/// the effects of the ids in the bag of table t, and v_t is the sum of their vectors (4 values); both are divided by
+/// the square root of the table's number of slots. All weights are standard normal. Each of the three sums is then
+/// shifted to mean 0 and scaled, so that features contribute 10% of the logit's variance, individual ids 65% and pairs
+/// of tables 25%. The standard deviation of the logit is chosen so that the logit's AUC is about 0.80. b is chosen so
+/// that the share of clicks among the examples is click_rate. The means and variances are those over 2^14 examples of
+/// the first day that belong to no split.
 class ClickTeacher {
  public:
-  /// draws: must be on the first day.
+  /// Draws the weights and calibrates them with `draws`, which must be on the first day.
   explicit ClickTeacher(const ClickDraws& draws);
 
   double logit(std::span<const float> features, std::span<const std::int32_t> bags) const;
@@ -49,7 +49,7 @@ class ClickTeacher {
   double offset_ = 0.0;               // b, less the scaled means of the sums
 };
 
-/// sigmoid(logit), the probability of a click.
+/// Returns sigmoid(logit), the probability of a click.
 double click_probability(double logit);
 
 }  // namespace onebit::sim

@@ -11,7 +11,7 @@ namespace onebit::sim {
 /// Ranks 0 to rows - 1, where rank r has a probability proportional to (r + 1)^-exponent.
 class ZipfRanks {
  public:
-  /// rows > 0, exponent >= 0.
+  /// Makes the distribution. rows > 0, exponent >= 0.
   ZipfRanks(Index rows, double exponent);
 
   double probability(Index rank) const;
@@ -21,7 +21,7 @@ class ZipfRanks {
 
  private:
   std::vector<double> sums_;          // sum of the weights up to and including each rank
-  std::vector<std::uint32_t> guide_;  // [i]: the rank at i/rows; a draw is searched for between two of them
+  std::vector<std::uint32_t> guide_;  // [i]: the rank at i/rows; a draw's rank is searched for between two of these
 };
 
 }  // namespace onebit::sim

@@ -13,8 +13,8 @@ namespace onebit::sim {
 /// value is byte / 255, standardised.
 class ByteRows final : public FeatureRows {
  public:
-  /// Adds `count` records of `stride` bytes, which the file must have. The features of its first record begin at byte
-  /// `first` of the file.
+  /// Adds `count` records of `stride` bytes, which the file must contain. The features of its first record begin at
+  /// byte `first` of the file.
   void add(Bytes file, Index first, Index stride, Index count);
 
   void read(Index example, std::span<float> row) const override;

@@ -9,12 +9,12 @@
 
 namespace onebit::sim {
 
-/// Read files of records, plain or gzipped. A record has one byte of label (CIFAR-100: a coarse label, then the fine
-/// label, which is used) and 3,072 bytes of image [3 x 32 x 32]. config.paths names files, or one folder, from which
-/// data_batch_*.bin are read in the order of their names (CIFAR-100: train*.bin). Without paths, the folder is
-/// $ONEBIT_DATA or its subfolder cifar-10-batches-bin/ (cifar-100-binary/). The held-out split is read from
-/// config.test. If no test files are named, it is test_batch.bin (test.bin) of the folder; if that does not exist, the
-/// share config.holdout of the examples is held out.
+/// Read files of records, plain or gzipped. A record has a label of one byte (CIFAR-100: two such labels, first a
+/// coarse one, then the fine one, which is used) and 3,072 bytes of image [3 x 32 x 32]. config.paths names files, or
+/// one folder, from which data_batch_*.bin are read in the order of their names (CIFAR-100: train*.bin). Without paths,
+/// the folder is $ONEBIT_DATA or its subfolder cifar-10-batches-bin/ (cifar-100-binary/). The held-out split is read
+/// from config.test. If no test files are named, it is test_batch.bin (test.bin) of the folder; if that does not exist,
+/// the share config.holdout of the examples is held out.
 ///
 /// features = byte / 255, standardised with one mean and deviation for each colour (see make_dense). They are converted
 /// when they are sampled, from the bytes as they were read or mapped. The hash covers the unpacked bytes of all files.

@@ -16,7 +16,7 @@ namespace onebit::sim {
 /// failure is a ConfigError that names file, offset (after unpacking) and reason.
 class Bytes {
  public:
-  /// view: must be valid as long as `owner` lives.
+  /// Refers to the bytes of `view`, which must be valid as long as `owner` lives.
   Bytes(std::string name, std::span<const std::uint8_t> view, std::shared_ptr<const void> owner);
   Bytes(std::string name, std::vector<std::uint8_t> bytes);
 
@@ -31,8 +31,8 @@ class Bytes {
   /// Refuses a file of fewer than `size` bytes as truncated.
   void need(Index size) const;
 
-  /// Refuses a file of more than `size` bytes. promise: the part of the file that states this size, which
-  /// the message names.
+  /// Refuses a file of more than `size` bytes. promise: the part of the file that states this size; the message names
+  /// it.
   void expect_end(Index size, const std::string& promise = "the header") const;
 
   /// Return the unsigned number in `width` <= 8 bytes at `offset`.

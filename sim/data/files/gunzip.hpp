@@ -17,9 +17,9 @@ using TakePiece = std::function<void(std::span<const std::uint8_t>)>;
 /// ConfigError for damage, for anything after the last member, and for more than `limit` bytes unpacked.
 void gunzip_pieces(const Bytes& packed, Index limit, const TakePiece& take);
 
-/// Returns at most the first `enough` bytes of the unpacked data and ignores the rest. Unpacks twice: first to learn
-/// the size, then into memory that is allocated once. Throws what gunzip_pieces throws, and ConfigError if the bytes do
-/// not fit in the available memory.
+/// Returns at most the first `enough` bytes of the unpacked data and ignores the rest. Unpacks twice: first to find the
+/// size, then into memory that is allocated once. Throws what gunzip_pieces throws, and ConfigError if the bytes do not
+/// fit in the available memory.
 std::vector<std::uint8_t> gunzip(const Bytes& packed, Index limit, Index enough);
 
 /// Unpacks at most the first 8 KiB, given the beginning of a gzip file. Throws ConfigError for damage.

@@ -30,7 +30,7 @@ class InputFile {
   /// fails; throws IoError if mapping fails. enough: keeps only this many bytes of a packed file; 0: all.
   Bytes load(Switch mapping, Index limit, Index enough = 0) const;
 
-  /// Gives the contents of the file to `take`, unpacked and in pieces, so that they need not be in memory together.
+  /// Gives the contents of the file to `take`, unpacked and in pieces, so that they need not all be in memory at once.
   /// Throws what load throws.
   void read(Switch mapping, Index limit, const TakePiece& take) const;
 

@@ -18,9 +18,9 @@ Index targets_of(Target target, Index context);
 ///
 /// max(1, round(0.15 context)) places are chosen, the same number in every example (Devlin et al. 2018, A.1; the number
 /// is that of the released code). Of the chosen tokens, 80% become the mask token, vocabulary - 1; 10% become a token
-/// drawn uniformly from all but the mask token (possibly the same one); 10% stay. Their labels are the original tokens;
-/// all other labels are kNoLabel. The choice depends only on the row's place: seed, step, worker and draw in training,
-/// the example in the held-out split.
+/// drawn uniformly from all but the mask token (possibly the same one); 10% stay unchanged. Their labels are the
+/// original tokens; all other labels are kNoLabel. The choice depends only on the row's place: seed, step, worker and
+/// draw in training, the example in the held-out split.
 void set_labels(Target target, Index vocabulary, std::int32_t next, Index row, Batch& out);
 
 }  // namespace onebit::sim

@@ -7,17 +7,18 @@
 
 namespace onebit::sim {
 
-/// The corpus is the concatenation of all files of config.paths. Paths are read in the order given. Folders are read
-/// with everything below them, sorted by path, without hidden entries and symbolic links. A file with a NUL byte in its
-/// first 8 KiB counts as binary and is skipped, and so is a file that was already read; provenance says so. Without
-/// paths, the corpus is Debian's licence texts or, if there are none, the program's own sources if they still exist.
-/// Bytes are used where they were read or mapped; with a vocabulary, only the encoded tokens are kept.
+/// Makes a source of text. The corpus is the concatenation of all files of config.paths. Paths are read in the order
+/// given. Folders are read with everything below them, sorted by path, without hidden entries and symbolic links. A
+/// file with a NUL byte in its first 8 KiB counts as binary and is skipped, and so is a file that was already read; the
+/// provenance lists skipped files. Without paths, the corpus is Debian's licence texts or, if there are none, the
+/// program's own sources if they still exist. Bytes are used where they were read or mapped; with a vocabulary, only
+/// the encoded tokens are kept.
 ///
-/// config.target (objective.hpp) says what is predicted. Tokens are the 256 bytes (257 tokens with the mask) or, with
-/// config.vocabulary, its word pieces (word_pieces.hpp). The held-out split is the text of config.test or, without it,
-/// the last share config.holdout of the tokens. An example is a place with config.context tokens before it in its own
-/// split, so that the splits have no token in common. The hash is that of the text. Throws ConfigError if there is no
-/// readable text, too little of it or more than 4 GiB, if a file cannot be read, or if the vocabulary is damaged;
+/// config.target (objective.hpp) selects what is predicted. Tokens are the 256 bytes (257 tokens with the mask) or,
+/// with config.vocabulary, its word pieces (word_pieces.hpp). The held-out split is the text of config.test or, without
+/// it, the last tokens, a share config.holdout of them. An example is a place with config.context tokens before it in
+/// its own split, so that the splits have no token in common. The hash is that of the text. Throws ConfigError if there
+/// is no readable text, too little of it or more than 4 GiB, if a file cannot be read, or if the vocabulary is damaged;
 /// IoError if mapping a file fails.
 std::unique_ptr<DataSource> make_text(const DataConfig& config);
 

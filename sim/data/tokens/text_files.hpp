@@ -10,14 +10,14 @@
 
 namespace onebit::sim {
 
-/// Reads each file once, even if it is given under several names. provenance() says how every file was used.
+/// Reads each file once, even if it is given under several names. provenance() lists how each file was used.
 class TextReader {
  public:
   /// Takes a file or a piece of one. ends: whether this is the end of the file.
   using Take = std::function<void(const Bytes& text, bool ends)>;
 
-  /// in_pieces: reads files in small pieces, each valid only until `take` returns; if false, passes each file whole,
-  /// and `take` may keep it.
+  /// Makes a reader. in_pieces: reads files in small pieces, each valid only until `take` returns; if false, passes
+  /// each file whole, and `take` may keep it.
   TextReader(Switch mapping, bool in_pieces) : mapping_(mapping), in_pieces_(in_pieces) {}
 
   /// Reads the text of all paths, files or folders, in reading order (see make_text). Throws ConfigError if a path is

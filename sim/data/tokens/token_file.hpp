@@ -14,11 +14,11 @@ namespace onebit::sim {
 ///  12  uint32 bytes of a token: 1, 2 or 4
 ///  16  uint64 size of the vocabulary; 0 for the largest token plus one
 ///  24  uint64 number of tokens, which fill the rest of the file
-/// or has no header; config.token_bytes then gives the bytes per token. config.paths names files, config.test files or
-/// none; all must have the same number of bytes per token. The vocabulary is the largest of all files, at most 2^24.
-/// Tokens are used where they were read or mapped. Examples are as in make_text; the hash covers the unpacked bytes.
-/// Throws ConfigError naming file, offset and reason for anything damaged, a token outside the vocabulary, or more than
-/// 2^32 tokens.
+/// or has no header; config.token_bytes then gives the bytes per token. config.paths names one or more files,
+/// config.test any number of files; all must have the same number of bytes per token. The vocabulary is the largest of
+/// all files, at most 2^24. Tokens are used where they were read or mapped. Examples are as in make_text; the hash
+/// covers the unpacked bytes. Throws ConfigError naming file, offset and reason for anything damaged, a token outside
+/// the vocabulary, or more than 2^32 tokens.
 std::unique_ptr<DataSource> make_tokens(const DataConfig& config);
 
 /// Layout of a token file.
@@ -32,7 +32,7 @@ struct TokenLayout {
 /// does not contain a whole header.
 Index token_file_size(const Bytes& begin);
 
-/// Checks a whole file and returns its layout. token_bytes as in DataConfig.
+/// Checks a whole file and returns its layout. token_bytes: as in DataConfig.
 TokenLayout parse_tokens(const Bytes& bytes, Index token_bytes);
 
 }  // namespace onebit::sim

@@ -12,7 +12,7 @@ namespace onebit::sim {
 /// they were read.
 class TokenStore {
  public:
-  /// Takes a width of 1, 2 or 4.
+  /// Makes an empty sequence. width: 1, 2 or 4.
   explicit TokenStore(Index width) : width_(width) {}
 
   /// Appends the tokens of `bytes` starting at byte `first`; the bytes must be a whole number of tokens.
@@ -49,8 +49,8 @@ struct TokenData {
 };
 
 /// Makes a source whose examples are places with config.context tokens before them in their own split, so that the
-/// splits have no token in common. config.target says what is predicted. Throws ConfigError if a split is shorter than
-/// an example.
+/// splits have no token in common. config.target selects what is predicted. Throws ConfigError if a split is shorter
+/// than an example.
 std::unique_ptr<DataSource> make_token_source(TokenData data, const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -23,7 +23,8 @@ namespace onebit::sim {
 /// masking expects the mask last.
 class WordPieces {
  public:
-  /// Throws ConfigError naming file, offset and reason for an empty or repeated piece, too many pieces, or no [UNK].
+  /// Reads the vocabulary. Throws ConfigError naming file, offset and reason for an empty or repeated piece, too many
+  /// pieces, or no [UNK].
   explicit WordPieces(Bytes file);
 
   Index size() const { return size_; }

@@ -11,15 +11,15 @@ namespace onebit::sim {
 ///
 /// GroupNorm (Wu & He 2018): mean and variance over a group of an image's channels.
 ///
-/// BatchNorm (Ioffe & Szegedy 2015), if shape.batch: mean and variance over a channel of all images of one worker,
-/// which is what a data-parallel worker sees if workers do not exchange statistics. Each worker keeps its own running
-/// statistics. Each training pass updates them with momentum 0.1 (and the unbiased variance), unless the pass has
-/// freeze_running_stats. An evaluation uses those of worker 0, as on rank 0 with PyTorch's DistributedDataParallel.
-/// Before the first pass, the running mean is 0 and the running variance is 1.
+/// BatchNorm (Ioffe & Szegedy 2015), if shape.batch: mean and variance over a channel of all images of one worker, as
+/// in data-parallel training in which workers do not exchange statistics. Each worker keeps its own running statistics.
+/// Each training pass updates them with momentum 0.1 (and the unbiased variance), unless the pass has
+/// freeze_running_stats. An evaluation uses the running statistics of worker 0, as on rank 0 with PyTorch's
+/// DistributedDataParallel. Before the first pass, the running mean is 0 and the running variance is 1.
 class Norm final : public Layer {
  public:
-  /// Throws Error unless the number of groups divides the number of channels; with shape.batch every channel is a
-  /// group.
+  /// Adds gamma and beta to the parameters. Throws Error unless the number of groups divides the number of channels;
+  /// with shape.batch every channel is a group.
   Norm(Parameters& parameters, const std::string& name, NormShape shape);
 
   void reserve(const Pass& pass) override;

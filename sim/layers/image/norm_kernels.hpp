@@ -56,7 +56,7 @@ struct NormTables {
   float* shift = nullptr;      ///< summand of the result, [sets][channels]
 };
 
-/// gamma and beta; those of worker w begin w * stride elements later.
+/// gamma and beta; those of worker w begin w * stride elements after the given addresses.
 struct NormWeights {
   const float* gamma = nullptr;
   const float* beta = nullptr;

@@ -11,10 +11,10 @@ namespace onebit::sim {
 /// output[part][table] = the sum of the bag's rows of the table (Naumov et al. 2019) or, with several parts, of those
 /// rows that the part contains. The input is the pass's bags, not numbers.
 ///
-/// The tables are not among the model's tensors: their gradients are not averaged, and no optimizer sees them. When a
-/// step ends, the owners update the rows that it has touched, with the gradient of the mean loss over all workers. A
-/// row that is touched several times gets one update, with its gradients summed in the order of workers and examples,
-/// so that its bits do not depend on threads, devices, groups or ranks.
+/// The tables are not among the model's tensors: their gradients are not averaged, and the run's optimizer does not
+/// update them. When a step ends, the owners update the rows that it has touched, with the gradient of the mean loss
+/// over all workers. A row that is touched several times gets one update, with its gradients summed in the order of
+/// workers and examples, so that the bits of the result do not depend on threads, devices, groups or ranks.
 ///
 /// Every device keeps a copy of all tables, and devices exchange the gradients of the pooled embeddings at the end of
 /// a step. Boundary records what the workers would exchange, except for the row numbers, which are recorded here.

@@ -53,7 +53,7 @@ struct FieldDeltaKernel {
   }
 };
 
-/// to[row] = some columns of from[row].
+/// Copies some columns of each row of `from` to the same row of `to`.
 struct CopyColumnsKernel {
   Index columns, first, width;  ///< columns of a row of `from`; the columns to copy
   const float* from;

@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// vectors[example] = first[example] followed by others[example].
+/// Stacks vectors: vectors[example] = first[example] followed by others[example].
 struct StackKernel {
   Index first_width, width;  ///< numbers of `first`, numbers of both together
   const float* first;

@@ -20,7 +20,7 @@ TableSplit parse_table_split(const std::string& name);
 /// Throws ConfigError with a hint if there are more workers than `items`, e.g. tables.
 void require_shares(Index workers, Index items, const char* what, const char* hint);
 
-/// Returns which worker sends which column of the pooled vectors, [tables x width] or with TableSplit::row [workers x
+/// Returns which worker sends which column of the pooled vectors, [tables x width] or, with TableSplit::row, [workers x
 /// tables x width]. Throws ConfigError if the split `table` or `column` leaves a worker without a share; with `row`, a
 /// worker may own no rows.
 SendingColumns senders_of(TableSplit split, Index workers, Index tables, Index width);

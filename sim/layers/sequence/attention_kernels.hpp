@@ -11,7 +11,7 @@ ONEBIT_HOST_DEVICE inline Index keys_of(Index row, Index positions, bool causal)
   return causal ? row % positions + 1 : positions;
 }
 
-/// scores = softmax(scale * scores) over the keys that are read, and zero for the others.
+/// Replaces the scores by softmax(scale * scores) over the keys that are read, and by zero for the other keys.
 struct AttentionKernel {
   Index positions;
   bool causal;
