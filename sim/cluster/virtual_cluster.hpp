@@ -54,7 +54,7 @@ RunConfig with_evaluations(RunConfig config, const DataSource& data);
 
 /// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
 RunResources make_resources(const RunConfig& config);
-/// Does the same as the function above, but takes the data from a cache.
+/// Checks the options, takes the data from a cache and opens the devices. Throws ConfigError, IoError.
 RunResources make_resources(const RunConfig& config, DataCache& data);
 
 class VirtualCluster {

@@ -4,7 +4,7 @@
 
 namespace onebit::sim {
 
-/// output = ReLU(input + b), where b is a vector that is initially 0.
+/// Computes output = ReLU(input + b), where b is a vector that is initially 0.
 class BiasRelu final : public Layer {
  public:
   BiasRelu(Parameters& parameters, const std::string& name, Index width)

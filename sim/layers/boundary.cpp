@@ -173,7 +173,7 @@ void Boundary::encode(const Pass& pass, Way& way, const float* input) {
   store_memory(pass, way);
 }
 
-/// Decodes what encode() has encoded, and remembers what crossed.
+/// Decodes what encode() has encoded, and records what crossed.
 void Boundary::decode(const Pass& pass, Way& way, const float* input, float* output) {
   const Index size = pass.batch * inputs();
   for (Index worker = 0; worker < pass.workers; ++worker) {

@@ -19,10 +19,10 @@ struct DropoutSite {
   DropoutMask mask(const Pass& pass) const;
 };
 
-/// output = base + mask * input over `size` elements of every example; a null base counts as 0.
+/// Computes output = base + mask * input over `size` elements of every example; a null base counts as 0.
 void drop(const Pass& pass, const DropoutMask& mask, Index size, const float* base, const float* input, float* output);
 
-/// output = mask * input.
+/// Computes output = mask * input.
 class Dropout final : public Layer {
  public:
   Dropout(Index size, DropoutSite site) : Layer(size, size), site_(site) {}
@@ -35,7 +35,7 @@ class Dropout final : public Layer {
   DropoutSite site_;
 };
 
-/// output = input + mask * body(input).
+/// Computes output = input + mask * body(input).
 class Branch final : public Layer {
  public:
   /// Takes a body with as many outputs as inputs.

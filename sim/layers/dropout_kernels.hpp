@@ -29,7 +29,8 @@ struct DropoutMask {
   }
 };
 
-/// output = base + mask * input over the four elements of a part's quad; a null base counts as 0. input may be output.
+/// Computes output = base + mask * input over the four elements of a part's quad; a null base counts as 0. input may be
+/// output.
 struct DropoutKernel {
   DropoutMask mask;
   Index size;  ///< elements per part
@@ -53,7 +54,7 @@ struct CopyKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { output[i] = input[i]; }
 };
 
-/// output = a + b.
+/// Computes output = a + b.
 struct AddKernel {
   const float* a;
   const float* b;

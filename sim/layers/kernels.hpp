@@ -53,7 +53,8 @@ void with_type(Activation activation, const Use& use) {
   }
 }
 
-/// value = activation(value + bias). If the activation keeps slopes, also writes its slope at the same argument.
+/// Computes value = activation(value + bias). If the activation keeps slopes, also writes its slope at the same
+/// argument.
 template <class Function>
 struct BiasActivationKernel {
   Index batch;
@@ -150,8 +151,8 @@ struct LabelLossTerm {
   ONEBIT_HOST_DEVICE double operator()(Index worker, Index, Index i) const { return losses[worker * own + i]; }
 };
 
-/// output[place] = the embedding of the token there, plus that of its position in the context if positions have
-/// embeddings.
+/// Computes output[place] = the embedding of the token there, plus that of its position in the context if positions
+/// have embeddings.
 struct EmbedKernel {
   Index batch, context, width;
   const std::int32_t* tokens;

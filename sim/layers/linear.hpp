@@ -6,7 +6,7 @@
 
 namespace onebit::sim {
 
-/// output[position] = activation(input[position] W + b) with W [inputs x outputs]. Input and output are
+/// Computes output[position] = activation(input[position] W + b) with W [inputs x outputs]. Input and output are
 /// [positions][width]. W is initialised from N(0, deviation^2), b from N(0, bias_deviation^2).
 class Linear final : public Layer {
  public:

@@ -5,9 +5,9 @@
 
 namespace onebit::sim {
 
-/// output = (0, x . w + b). Softmax cross-entropy of this output is log(1 + exp(-y (x . w + b))) with y = -1 for class
-/// 0 and y = 1 for class 1. Tensors: weight [inputs] and, optionally, bias [1]; both are initially zero. The layer
-/// reads the data, so it computes no gradient with respect to the input.
+/// Computes output = (0, x . w + b). Softmax cross-entropy of this output is log(1 + exp(-y (x . w + b))) with y = -1
+/// for class 0 and y = 1 for class 1. Tensors: weight [inputs] and, optionally, bias [1]; both are initially zero. The
+/// layer reads the data, so it computes no gradient with respect to the input.
 class Margin final : public Layer {
  public:
   Margin(Parameters& parameters, Index inputs, bool bias);

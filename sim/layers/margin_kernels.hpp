@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// logits[row] = (0, margin + bias).
+/// Computes logits[row] = (0, margin + bias).
 struct MarginLogitsKernel {
   Index batch;
   const float* margins;

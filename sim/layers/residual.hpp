@@ -7,8 +7,8 @@
 
 namespace onebit::sim {
 
-/// output = relu(norm(body(input)) + shortcut(input)), the basic block of He et al. 2015. Without a shortcut layer, the
-/// input itself is added.
+/// Computes output = relu(norm(body(input)) + shortcut(input)), the basic block of He et al. 2015. Without a shortcut
+/// layer, the input itself is added.
 class Residual final : public Layer {
  public:
   /// Takes a norm with a ReLU, which is applied after the sum. Throws Error if the sizes do not match.

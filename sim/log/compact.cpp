@@ -86,7 +86,7 @@ h5::Object write_copy(const std::string& path, const std::string& part, int leve
 }  // namespace
 
 void compress_log(const std::string& path, int level) {
-  const SharedLock lock(path);  // programs that replace or continue a log ask for an exclusive lock
+  const SharedLock lock(path);  // programs that replace or continue a log need an exclusive lock
   const std::string part = part_of(path);
   const h5::Object copy = write_copy(path, part, level);
   files::publish(part, path, "log", [&] { h5::verify(copy); });

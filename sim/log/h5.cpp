@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
-constexpr hsize_t page_bytes = 4096;  // of memory, on all machines that we know; larger pages are multiples of this
+constexpr hsize_t page_bytes = 4096;  // of memory, on all machines known to us; larger pages are multiples of this
 
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,
 // reading a damaged file would never end; 26 attempts take 0.1 s in all.
@@ -22,7 +22,7 @@ constexpr unsigned swmr_read_attempts = 26;
 
 // After a failure to close a file, HDF5 1.10 keeps an identifier that refers to freed memory, and its exit handler
 // crashes on it. We close everything that we open, so the handler has no other work. It must be turned off before HDF5
-// is first used, so this happens during static initialization.
+// is first used, so this happens during static initialisation.
 [[maybe_unused]] const herr_t no_exit_handler = H5dont_atexit();
 
 // Keeps the operating system's message if there is one, otherwise the innermost description.
@@ -237,7 +237,7 @@ Object open_group(const Object& file, std::string_view name) {
 }
 
 bool exists(const Object& file, std::string_view name) {
-  const auto is_there = [&](const std::string& part) {  // HDF5 answers only for the last part of a path
+  const auto is_there = [&](const std::string& part) {  // HDF5 checks only the last part of a path
     return check(H5Lexists(file.id.get(), part.c_str(), H5P_DEFAULT), inside(file, part)) > 0;
   };
   for (auto end = name.find('/'); end != name.npos; end = name.find('/', end + 1)) {

@@ -18,7 +18,7 @@
 namespace onebit::sim {
 namespace {
 
-/// The check, and its answers.
+/// The check, and its results.
 struct Checked {
   ReadCheck check;
   std::mutex mutex;
@@ -30,7 +30,7 @@ Checked& checked() {
   return all;
 }
 
-/// Returns the path without links: /dev/stdin would be another file in another process.
+/// Returns the path with links resolved, because /dev/stdin would be a different file in another process.
 std::string place_of(const std::string& path) {
   std::error_code error;
   const std::filesystem::path place = std::filesystem::canonical(path, error);
@@ -39,7 +39,7 @@ std::string place_of(const std::string& path) {
 
 std::string answer_for(const std::string& path, bool swmr) {
   const std::optional<FileState> state = state_of(path);
-  if (!state) return "";  // opening it gives the reason
+  if (!state) return "";  // opening it reports the reason
   Checked& all = checked();
   {
     const std::lock_guard lock(all.mutex);

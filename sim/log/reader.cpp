@@ -44,7 +44,7 @@ Index read_count(const h5::Object& file, std::string_view name) {
   return count;
 }
 
-/// Whether the program knows the values of all enumerations.
+/// Whether the values of all enumerations are known to the program.
 bool is_known(const TrafficRow& row) {
   using netmodel::Collective, netmodel::Direction, netmodel::WireType;
   return row.collective <= static_cast<std::uint8_t>(Collective::tree) &&
@@ -170,8 +170,8 @@ struct LogReader::File {
     Index width = 1;
   };
 
-  // Returns the sizes of a dataset, after checking that a file of this size can hold it: they decide how much memory is
-  // allocated.
+  // Returns the sizes of a dataset, after checking that a file of this size can hold it, because the sizes decide how
+  // much memory is allocated.
   Extent plausible(const h5::Object& dataset, std::size_t value_bytes,
                    Index rows = std::numeric_limits<Index>::max()) const {
     const auto sizes = h5::extents(dataset);

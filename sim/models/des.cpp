@@ -1,7 +1,7 @@
 // Models of distributed equivalent substitution (Rong et al. 2020): logistic regression, a factorization machine and a
 // deep part. Their operators are split by fields. Workers own the parameters of their fields, compute partial results
-// for the whole batch, and add these up; what follows is small, and every worker computes it. The equations are those
-// in docs/des.md.
+// for the whole batch, and add these up. What follows is small, and every worker computes all of it. The equations are
+// those in docs/des.md.
 
 #include "device/base/error.hpp"
 #include "sim/layers/bias_relu.hpp"
@@ -62,7 +62,7 @@ std::unique_ptr<Layer> make_sums(const device::Device& device, const ModelConfig
   return std::make_unique<Sequential>(std::move(layers));
 }
 
-/// What follows the first layer of the deep part; null if there is no such layer.
+/// The layers after the first one of the deep part; null if there is no deep part.
 std::unique_ptr<Layer> make_deep(const ModelConfig& config, Index hidden, Parameters& parameters) {
   if (hidden == 0) return nullptr;
   Layers layers;

@@ -70,8 +70,8 @@ struct Given {
   int descriptor, as;
 };
 
-/// Starts `sh -c` in a process group of its own, with default signals, no descriptors other than those given, and
-/// `mark`, if it is not empty, in its environment.
+/// Starts `sh -c` in its own process group, with default signals, no descriptors other than those given, and `mark`, if
+/// it is not empty, in its environment.
 pid_t spawn(const std::string& script, const std::string& mark, std::initializer_list<Given> files,
             const std::string& command) {
   std::string shell = "sh", option = "-c", text = script, variable = mark + "=1";

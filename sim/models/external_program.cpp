@@ -100,7 +100,7 @@ Evaluation ExternalProgram::evaluate(const Batch& batch) {
   return result;
 }
 
-/// Makes room in the shared memory. If it has grown, tells the program where it is now.
+/// Makes room in the shared memory. If the memory has grown, sends the program its new size and path.
 void ExternalProgram::reserve(const ExternalArrays& arrays) {
   arrays_ = arrays;
   if (!memory_.reserve(arrays.bytes)) return;

@@ -12,10 +12,10 @@ namespace onebit::sim {
 ///   f_w(x; xi) = (x - x*)^T H (x - x*) / 2 + (b_w + xi)^T (x - x*),   f = mean of f_w = (x - x*)^T H (x - x*) / 2.
 ///
 /// Up to a constant, f_w is a quadratic around x* - H^-1 b_w. The eigenvalues of H fall from L = 1 to mu = 1 /
-/// model.condition as model.spectrum says (for d equally spaced t from 0 to 1): `linear` 1 - (1 - mu) t; `log` mu^t;
-/// `power:P` (1 + (mu^(-1/P) - 1) t)^-P. With `flat`, all of them are 1. They are on the diagonal in this order. With
-/// model.rotate, the plane of coordinates i and d - 1 - i is rotated by 45 degrees, so that no coordinate axis is an
-/// eigenvector. There are two exceptions: the middle axis if d is odd, and all axes if the spectrum is flat.
+/// model.condition as model.spectrum specifies (for d equally spaced t from 0 to 1): `linear` 1 - (1 - mu) t; `log`
+/// mu^t; `power:P` (1 + (mu^(-1/P) - 1) t)^-P. With `flat`, all of them are 1. They are on the diagonal in this order.
+/// With model.rotate, the plane of coordinates i and d - 1 - i is rotated by 45 degrees, so that no coordinate axis is
+/// an eigenvector. There are two exceptions: the middle axis if d is odd, and all axes if the spectrum is flat.
 ///
 /// b_w of worker w of N has the norm zeta = model.heterogeneity and elements of equal size; its partner w + N/2 has
 /// -b_w. If N is odd, the last worker has 0 and the others have the norm sqrt(N / (N - 1)) zeta. Every example has its

@@ -55,7 +55,7 @@ struct DriftTerm {
   }
 };
 
-/// out = point + factor * direction.
+/// Computes out = point + factor * direction.
 struct AlongKernel {
   const float* point;
   const float* direction;
@@ -64,7 +64,7 @@ struct AlongKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { out[i] = point[i] + factor * direction[i]; }
 };
 
-/// out = a - b.
+/// Computes out = a - b.
 struct MinusKernel {
   const float* a;
   const float* b;

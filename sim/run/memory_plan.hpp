@@ -51,7 +51,7 @@ MemoryPlan plan_memory(const RunConfig& config, const RunResources& resources);
 
 /// Reads the data, opens the devices and plans the memory. Throws ConfigError, IoError.
 PreparedRun prepare(const RunConfig& config);
-/// Takes the data from a cache, for studies of several runs.
+/// Prepares a run with data from a cache, for studies of several runs.
 PreparedRun prepare(const RunConfig& config, DataCache& data);
 
 }  // namespace onebit::sim

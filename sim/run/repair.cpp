@@ -35,7 +35,7 @@ bool is_sound(const std::string& path, std::string& reason) {
 }
 
 /// Throws IoError if the system cannot read all bytes of a file, or if HDF5 had no memory: such a failure is not
-/// damage, and may pass.
+/// damage, and may be temporary.
 void require_damage(const std::string& path, const std::string& reason) {
   if (reason.find("memory allocation") != std::string::npos) throw IoError(reason);
   const Descriptor file(path, O_RDONLY);
@@ -87,7 +87,7 @@ LogReader readable_part(const std::string& path, const std::string& reason) {
   }
 }
 
-/// Writes the rows up to the newest checkpoint to a new log. Returns the sentence about this that the new log contains.
+/// Writes the rows up to the newest checkpoint to a new log. Returns the sentence that the new log contains about this.
 std::string write_sound_part(const std::string& path, const std::string& fresh, const std::string& reason) {
   const LogReader log = readable_part(path, reason);
   const std::vector<UnreadableColumn>& lost = log.unreadable_columns();
@@ -140,7 +140,7 @@ std::string put_in_place(const std::string& path, const std::string& fresh, cons
   return kept;
 }
 
-/// Cuts off the advice to restore the log: it has just been repaired.
+/// Cuts off the advice to restore the log, because the log has just been repaired.
 std::string without_hint(const std::string& error) {
   const std::size_t hint = error.find(damaged_log_hint);
   return hint == std::string::npos ? error : error.substr(0, hint - 2);

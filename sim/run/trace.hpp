@@ -58,7 +58,7 @@ class GradientTrace {
   std::vector<double> numbers_of_tensors(const std::string& dataset, Index step) const;
   /// Reads the workers' losses of one step, 0-based: [workers]. Empty if the trace contains none.
   std::vector<double> losses(Index step) const;
-  /// Returns a hash of the sizes, x0, and the gradients of the first and the last step, which distinguishes traces.
+  /// Returns a hash of the sizes, x0, and the gradients of the first and the last step, for telling traces apart.
   std::string hash() const;
 
   /// Names of the reference cases.

@@ -153,7 +153,7 @@ class Run {
     control_.on_step({outcome.step, cluster_.steps(), outcome.loss, samples});
   }
 
-  /// Says how the run can continue: what a device held is lost, but not what is on disk.
+  /// Returns a clause on how the run can continue. What a device held is lost, but what is on disk is not.
   std::string way_on() const {
     const std::vector<CheckpointFile> files = checkpoints_of(path_);
     if (files.empty()) return "; there is no checkpoint to resume from; --checkpoint.every writes checkpoints";

@@ -22,7 +22,7 @@ bool is_width(Index width) {
   return width == 1 || width == 2 || width == 4;
 }
 
-/// What a header says.
+/// The contents of a header.
 struct Header {
   TokenLayout layout;  ///< with the vocabulary as stored, which may be 0
   Index size = 0;      ///< size of the whole file

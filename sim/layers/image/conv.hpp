@@ -6,9 +6,9 @@
 
 namespace onebit::sim {
 
-/// output = relu(input * filters + bias), with ReLU and bias if the options enable them. Maps [height][width][channels]
-/// to [out_height][out_width][filters]. The filters, a tensor [kernel x kernel x channels][filters], are initialised
-/// from N(0, deviation^2); the bias is initially zero.
+/// Computes output = relu(input * filters + bias), with ReLU and bias if the options enable them. Maps
+/// [height][width][channels] to [out_height][out_width][filters]. The filters, a tensor [kernel x kernel x
+/// channels][filters], are initialised from N(0, deviation^2); the bias is initially zero.
 class Conv final : public Layer {
  public:
   struct Options {

@@ -25,7 +25,7 @@ struct PoolShape {
   ONEBIT_HOST_DEVICE Index out_pixels() const { return out_height() * out_width(); }
 };
 
-/// output[window][channel] = the largest of the window's pixels. A row is a window.
+/// Computes output[window][channel] = the largest of the window's pixels. A row is a window.
 struct MaxPoolKernel {
   PoolShape shape;
   const float* input;
@@ -87,7 +87,7 @@ struct MaxPoolGradientKernel {
   }
 };
 
-/// output[image][channel] = the mean over the image's pixels.
+/// Computes output[image][channel] = the mean over the image's pixels.
 struct AveragePoolKernel {
   Index pixels, channels;
   const float* input;

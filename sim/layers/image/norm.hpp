@@ -6,7 +6,7 @@
 
 namespace onebit::sim {
 
-/// output = relu((x - mean) / sqrt(variance + 1e-5) * gamma + beta); the ReLU is optional. gamma is the vector
+/// Computes output = relu((x - mean) / sqrt(variance + 1e-5) * gamma + beta); the ReLU is optional. gamma is the vector
 /// name.weight, initially one; beta is name.bias, initially zero. Statistics are sums in double, in a fixed order.
 ///
 /// GroupNorm (Wu & He 2018): mean and variance over a group of an image's channels.

@@ -26,7 +26,7 @@ struct ChannelSums {
   ONEBIT_HOST_DEVICE double* second(Index image) const { return first(image) + channels; }
 };
 
-/// first = sum of a, second = sum of a * b, over the pixels of an image.
+/// Computes first = sum of a, second = sum of a * b, over the pixels of an image.
 struct ChannelSumsKernel {
   Index pixels;
   const float* a;
@@ -128,7 +128,7 @@ struct RunningStatisticsKernel {
   }
 };
 
-/// output = relu(scale * x + shift + addend); addend and ReLU are optional. A row is a pixel.
+/// Computes output = relu(scale * x + shift + addend); addend and ReLU are optional. A row is a pixel.
 struct NormKernel {
   NormShape shape;
   Index own_rows;  ///< rows per set
@@ -205,7 +205,7 @@ struct NormDeltaTermsKernel {
   }
 };
 
-/// input_delta = scale * delta + slope * x + offset. A row is a pixel.
+/// Computes input_delta = scale * delta + slope * x + offset. A row is a pixel.
 struct NormDeltaKernel {
   Index own_rows;  ///< rows per set
   Index channels;

@@ -50,7 +50,7 @@ ONEBIT_HOST_DEVICE inline Index part_of(Index row, Index n, Index parts) {
   return row * parts / n;
 }
 
-/// output[example][part][table] = sum of the bag's rows that the part contains.
+/// Computes output[example][part][table] = sum of the bag's rows that the part contains.
 struct PoolKernel {
   Index tables, parts, width, slots;
   const TablePlace* places;
@@ -83,7 +83,7 @@ struct TouchedRow {
   Index count = 0;   ///< its number of entries, one for every time that a bag contains the row
 };
 
-/// gradient[touched row] = factor * sum of its examples' deltas, in the order of the entries.
+/// Computes gradient[touched row] = factor * sum of its examples' deltas, in the order of the entries.
 struct RowGradientKernel {
   Index width, pooled;  ///< columns of a row; columns of all tables together
   double factor;
@@ -146,7 +146,7 @@ struct CopyBagsKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { output[i] = input[i]; }
 };
 
-/// output[example] = the sum of its parts.
+/// Computes output[example] = the sum of its parts.
 struct SumPartsKernel {
   Index parts, columns;
   const float* input;

@@ -8,8 +8,8 @@
 
 namespace onebit::sim {
 
-/// output[part][table] = the sum of the bag's rows of the table (Naumov et al. 2019) or, with several parts, of those
-/// rows that the part contains. The input is the pass's bags, not numbers.
+/// Computes output[part][table] = the sum of the bag's rows of the table (Naumov et al. 2019) or, with several parts,
+/// of those rows that the part contains. The input is the pass's bags, not numbers.
 ///
 /// The tables are not among the model's tensors: their gradients are not averaged, and the run's optimizer does not
 /// update them. When a step ends, the owners update the rows that it has touched, with the gradient of the mean loss

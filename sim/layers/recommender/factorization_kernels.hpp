@@ -11,8 +11,8 @@ ONEBIT_HOST_DEVICE constexpr Index share_with(Index count, Index parts, Index it
   return item < larger ? item / (each + 1) : more + (item - larger) / each;
 }
 
-/// sums[example][part] = (sum of w, sum of v, sum of all v^2) over the part's fields; with 0 factors, only the first of
-/// these.
+/// Computes sums[example][part] = (sum of w, sum of v, sum of all v^2) over the part's fields; with 0 factors, only the
+/// first of these.
 struct FieldSumsKernel {
   Index fields, factors, parts, columns;
   const float* vectors;  ///< (w, v), [examples][fields][1 + factors]
@@ -63,7 +63,7 @@ struct CopyColumnsKernel {
   }
 };
 
-/// output = linear + a + 1/2 (sum of q_f^2 - c) + deep.
+/// Computes output = linear + a + 1/2 (sum of q_f^2 - c) + deep.
 struct FactorizationKernel {
   Index factors, columns;
   const float* linear;

@@ -38,7 +38,7 @@ ONEBIT_HOST_DEVICE constexpr Index pairs(Index n) {
   return n * (n - 1) / 2;
 }
 
-/// output[example] = the first vector, then the products (i, j), j < i, row by row.
+/// Computes output[example] = the first vector, then the products (i, j), j < i, row by row.
 struct LowerTriangleKernel {
   Index features, width;
   const float* vectors;   ///< [examples][features][width]

@@ -5,8 +5,8 @@
 
 namespace onebit::sim {
 
-/// output[position] = (x - mean) / sqrt(variance + 1e-5) * weight + bias, with the mean and the population variance of
-/// the numbers of a position. Input and output are [positions][width]. weight is initially one, bias zero.
+/// Computes output[position] = (x - mean) / sqrt(variance + 1e-5) * weight + bias, with the mean and the population
+/// variance of the numbers of a position. Input and output are [positions][width]. weight is initially one, bias zero.
 class LayerNorm final : public Layer {
  public:
   LayerNorm(Parameters& parameters, const std::string& name, Index positions, Index width);

@@ -7,7 +7,8 @@
 
 namespace onebit::sim {
 
-/// output = (input - mean) * rate * weight + bias. Also writes the row's mean and its rate, 1 / standard deviation.
+/// Computes output = (input - mean) * rate * weight + bias. Also writes the row's mean and its rate, 1 / standard
+/// deviation.
 struct LayerNormKernel {
   Index own_rows;  ///< rows per worker
   Index width;
@@ -42,7 +43,8 @@ struct LayerNormKernel {
   }
 };
 
-/// input_delta = rate * (g - mean(g) - h * mean(g h)), where g = output_delta * weight and h is the normalised row.
+/// Computes input_delta = rate * (g - mean(g) - h * mean(g h)), where g = output_delta * weight and h is the normalised
+/// row.
 struct LayerNormDeltaKernel {
   Index own_rows;
   Index width;

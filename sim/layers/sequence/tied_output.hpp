@@ -5,8 +5,8 @@
 
 namespace onebit::sim {
 
-/// output[position] = input[position] E^T + b with an embedding's table E [vocabulary x width]. b is optional: a
-/// separate tensor that is initially zero. Maps [positions][width] to [positions][vocabulary].
+/// Computes output[position] = input[position] E^T + b with an embedding's table E [vocabulary x width]. b is optional:
+/// a separate tensor that is initially zero. Maps [positions][width] to [positions][vocabulary].
 ///
 /// Both layers contribute to the table's gradient. This layer writes the gradient, because its backward pass runs
 /// first; the embedding, which must have Shape::tied, adds to it.
