@@ -95,7 +95,7 @@ struct DataFacts {
   std::string ceiling = {};                  ///< one line: how good a model can be, if that is known; otherwise empty
 };
 
-/// Labeled examples in two splits that have no example in common.
+/// Labelled examples in two splits that have no example in common.
 class DataSource {
  public:
   enum class Split { train, holdout };

@@ -21,11 +21,11 @@ struct SendingColumns {
   bool to_all = false;
   std::vector<SendingColumn> columns = {};
 
-  /// One sender for all columns: the cut of a model between two groups of workers.
+  /// Returns one sender for all columns: the cut of a model between two groups of workers.
   static SendingColumns one(Index columns);
-  /// Every sender sends `columns` columns: [senders][columns].
+  /// Returns the columns if every sender sends `columns` of them: [senders][columns].
   static SendingColumns blocks(Index senders, Index columns);
-  /// Every worker sends `columns` columns to all: [workers][columns].
+  /// Returns the columns if every worker sends `columns` of them to all: [workers][columns].
   static SendingColumns everyone(Index workers, Index columns);
 };
 
@@ -35,7 +35,8 @@ struct SendingColumns {
 /// With SendingColumns::to_all, an all-reduce adds up the columns. If they are encoded, an all-gather sends them to
 /// every worker instead, in one block for the examples of each worker. The step then exchanges nothing else: every
 /// worker has everything that the gradients of the layers above depend on, so the traffic that other layers and the
-/// optimizer have recorded is discarded. Because gradients then cost nothing, they are dense unless backward = mask.
+/// optimizer have recorded is discarded. Because gradients then cause no traffic, they are dense unless backward =
+/// mask.
 ///
 /// In evaluations, the layer is the identity unless the batch has AtBoundaries::coded. Then all columns cross, and
 /// codecs with a memory start with an empty one.

@@ -1,6 +1,6 @@
 #pragma once
-// Kernels of the layers. Each call computes an element or a row. Rows are grouped by worker: row = worker * batch + b.
-// Weights of worker w start at data + w * stride; stride 0 means that all workers share them.
+// Kernels of the layers. They compute an element or a row at a time. Rows are grouped by worker: row = worker * batch +
+// b. Weights of worker w start at data + w * stride; stride 0 means that all workers share them.
 
 #include <cmath>
 
@@ -70,7 +70,7 @@ struct BiasActivationKernel {
   }
 };
 
-/// delta *= the activation's slope. kept: the slopes or, if the activation keeps none, its results.
+/// Multiplies delta by the activation's slope. kept: the slopes or, if the activation keeps none, its results.
 template <class Function>
 struct ActivationSlopeKernel {
   const float* kept;

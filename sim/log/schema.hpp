@@ -55,7 +55,8 @@ inline constexpr std::string_view run_status_names[] = {"running", "finished", "
 inline std::string name_of(RunStatus status) {
   return std::string(run_status_names[static_cast<std::size_t>(status)]);
 }
-/// Status that a log gets instead if the writer finds at the end that the file does not contain what was written to it.
+/// Status that replaces the run's status if the writer finds at the end that the file does not contain what was written
+/// to it.
 inline constexpr std::string_view damaged_status = "damaged";
 
 struct StepRow {

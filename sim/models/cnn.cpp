@@ -1,4 +1,4 @@
-// `cnn`: a small convolutional network modeled on LeNet-5 (LeCun et al. 1998), with modern filters, ReLUs and pooling:
+// `cnn`: a small convolutional network modelled on LeNet-5 (LeCun et al. 1998), with modern filters, ReLUs and pooling:
 // convolution 3x3 x 16, ReLU, max-pooling 2x2, convolution 3x3 x 32, ReLU, max-pooling 2x2, dense 128, ReLU, logits.
 
 #include "device/base/error.hpp"

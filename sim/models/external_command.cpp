@@ -55,9 +55,9 @@ std::string random_mark() {
 }
 
 /// Returns the script of the guard. Its first line of input is the number of the process group; a second line, or the
-/// end of input, tells it to kill the tree. Processes that start others, or that are just about to become another
-/// program, can be missing from a list of the system's processes, so lists are made until two in a row are empty. The
-/// number of lists has a limit, because a process can be stuck in the kernel.
+/// end of input, makes it kill the tree. Processes that start others, or that are just about to become another program,
+/// can be missing from a list of the system's processes, so lists are made until two in a row are empty. The number of
+/// lists has a limit, because a process can be stuck in the kernel.
 std::string guard_script(const std::string& mark) {
   return "trap '' HUP INT TERM; read group; read end; [ -z \"$group\" ] || kill -KILL -$group; "
          "lists=0 empty=0; while [ $empty -lt 2 ] && [ $lists -lt 100 ]; do "

@@ -115,7 +115,7 @@ class Model {
   virtual device::Buffer<float>* owned_weights() { return nullptr; }
   /// Rows of the owned tensors that the last step has changed; 0: none, or there are no such tensors.
   virtual TouchedRows touched_rows() const { return {}; }
-  /// tensors(), then owned_tensors().
+  /// Returns tensors(), then owned_tensors().
   std::vector<compress::Tensor> all_tensors() const;
 
   /// Returns the initial weights, which depend on nothing but the seed.

@@ -7,7 +7,7 @@
 namespace onebit::sim {
 namespace {
 
-/// data.read is not an option: logs list it among the options to say what was read.
+/// data.read is not an option, but logs list it among the options to record what was read.
 constexpr std::string_view kNeutral[] = {"label",           "devices",       "threads",   "graphs",
                                          "worker-group",    "memory",        "log.flush", "log.flush-every",
                                          "log.compression", "model.timeout", "data.mmap", "data.read"};

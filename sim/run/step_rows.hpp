@@ -31,7 +31,7 @@ class FlushClock {
   explicit FlushClock(const LogConfig& config) : by_steps_(config.flush_every), seconds_(config.flush_seconds) {}
 
   bool due(Index step) const;
-  /// To be called after every flush.
+  /// Restarts the clock. To be called after every flush.
   void restart() { last_ = Clock::now(); }
 
  private:

@@ -57,8 +57,8 @@ struct RunResult {
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
 
-/// Trains a cluster, in one process, from the step that read_checkpoint has restored to its last step. The new log
-/// begins with the rows of `parent` up to the checkpoint; `parent` is the log of the run that this one branches off
+/// Trains a cluster that read_checkpoint has restored, from the restored step to the last step, in one process. The new
+/// log begins with the rows of `parent` up to the checkpoint; `parent` is the log of the run that this one branches off
 /// from. Both must have the same groups of rows and log every step. Throws what train throws, and ConfigError if the
 /// parent is shorter or has other groups of rows.
 RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::string& path, const RunIdentity& identity,

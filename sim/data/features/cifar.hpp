@@ -16,10 +16,10 @@ namespace onebit::sim {
 /// from config.test. If no test files are named, it is test_batch.bin (test.bin) of the folder; if that does not exist,
 /// the share config.holdout of the examples is held out.
 ///
-/// features = byte / 255, standardised with one mean and deviation for each colour (see make_dense). They are converted
-/// when they are sampled, from the bytes as they were read or mapped. The hash covers the unpacked bytes of all files.
-/// Throws ConfigError naming file, offset and reason for a file that is not a whole number of records, a label out of
-/// range, and more than dense_limit features in a file.
+/// The features are byte / 255, standardised with one mean and deviation for each colour (see make_dense). They are
+/// converted when they are sampled, from the bytes as they were read or mapped. The hash covers the unpacked bytes of
+/// all files. Throws ConfigError naming file, offset and reason for a file that is not a whole number of records, a
+/// label out of range, and more than dense_limit features in a file.
 std::unique_ptr<DataSource> make_cifar10(const DataConfig& config);
 std::unique_ptr<DataSource> make_cifar100(const DataConfig& config);
 

@@ -15,8 +15,8 @@ namespace onebit::sim {
 /// begin with "train" is used. Without paths, the folder is $ONEBIT_DATA or its subfolder mnist/. config.test names
 /// images and labels of the same size.
 ///
-/// features = byte / 255, standardised (see make_dense). They are converted when they are sampled, from the bytes as
-/// they were read or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files, headers
+/// The features are byte / 255, standardised (see make_dense). They are converted when they are sampled, from the bytes
+/// as they were read or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files, headers
 /// included, so packing does not change it. Throws ConfigError naming file, offset (after unpacking) and reason for
 /// anything damaged, missing, unreadable, ambiguous or beyond dense_limit; IoError if mapping a file fails.
 std::unique_ptr<DataSource> make_idx(const DataConfig& config);

@@ -11,8 +11,8 @@ namespace onebit::sim {
 /// given. Folders are read with everything below them, sorted by path, without hidden entries and symbolic links. A
 /// file with a NUL byte in its first 8 KiB counts as binary and is skipped, and so is a file that was already read; the
 /// provenance lists skipped files. Without paths, the corpus is Debian's licence texts or, if there are none, the
-/// program's own sources if they still exist. Bytes are used where they were read or mapped; with a vocabulary, only
-/// the encoded tokens are kept.
+/// program's own sources if they still exist. Bytes are not copied but used where they were read or mapped; with a
+/// vocabulary, only the encoded tokens are kept.
 ///
 /// config.target (objective.hpp) selects what is predicted. Tokens are the 256 bytes (257 tokens with the mask) or,
 /// with config.vocabulary, its word pieces (word_pieces.hpp). The held-out split is the text of config.test or, without

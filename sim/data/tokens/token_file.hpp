@@ -16,9 +16,9 @@ namespace onebit::sim {
 ///  24  uint64 number of tokens, which fill the rest of the file
 /// or has no header; config.token_bytes then gives the bytes per token. config.paths names one or more files,
 /// config.test any number of files; all must have the same number of bytes per token. The vocabulary is the largest of
-/// all files, at most 2^24. Tokens are used where they were read or mapped. Examples are as in make_text; the hash
-/// covers the unpacked bytes. Throws ConfigError naming file, offset and reason for anything damaged, a token outside
-/// the vocabulary, or more than 2^32 tokens.
+/// all files, at most 2^24. Tokens are not copied but used where they were read or mapped. Examples are as in
+/// make_text; the hash covers the unpacked bytes. Throws ConfigError naming file, offset and reason for anything
+/// damaged, a token outside the vocabulary, or more than 2^32 tokens.
 std::unique_ptr<DataSource> make_tokens(const DataConfig& config);
 
 /// Layout of a token file.

@@ -26,8 +26,8 @@ class EmbeddingBags final : public Layer {
     Index parts = 1;    ///< parts that the rows of a table are divided into
     Index workers = 1;  ///< workers of the run
     Index copies = 1;   ///< number of owners that need each row number
-    /// Rows are initially drawn from N(0, deviation^2), or from U(-1/sqrt(n), 1/sqrt(n)) if the deviation is 0, where n
-    /// is the number of rows of the table.
+    /// Standard deviation of the initial rows, which are drawn from N(0, deviation^2) or, if the deviation is 0, from
+    /// U(-1/sqrt(n), 1/sqrt(n)), where n is the number of rows of the table.
     double deviation = 0;
     Index zeros = 0;  ///< with a deviation: number of leading columns that are initially 0
   };

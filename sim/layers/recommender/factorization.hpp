@@ -13,8 +13,9 @@ namespace onebit::sim {
 /// With 0 factors there is neither q nor c, and z is the logit of a logistic regression.
 class Factorization final : public Layer {
  public:
-  /// `dense` reads the dense features, which are the input, and writes one number. `sums` reads the pass's bags, not
-  /// numbers, and writes (a, q, c, h). `deep` reads h and writes one number; null if there is no h.
+  /// Combines the layers. `dense` reads the dense features, which are the input, and writes one number. `sums` reads
+  /// the pass's bags, not numbers, and writes (a, q, c, h). `deep` reads h and writes one number; null if there is no
+  /// h.
   Factorization(Index factors, std::unique_ptr<Layer> dense, std::unique_ptr<Layer> sums, std::unique_ptr<Layer> deep);
 
   bool replayable() const override;

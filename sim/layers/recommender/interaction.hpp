@@ -16,7 +16,7 @@ class Interaction final : public Layer {
  public:
   enum class Kind { dot, cat };
 
-  /// `embeddings` reads the pass's bags and writes [tables][width].
+  /// Combines two layers. `embeddings` reads the pass's bags and writes [tables][width].
   Interaction(Kind kind, std::unique_ptr<Layer> bottom, std::unique_ptr<Layer> embeddings);
 
   bool replayable() const override { return bottom_->replayable() && embeddings_->replayable(); }
