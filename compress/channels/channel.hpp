@@ -40,7 +40,7 @@ struct ExchangeSeconds {
   device::Seconds server = 0;    ///< mean, second compression, decoding
 };
 
-/// For one exchange: squared norms of a codec's input y and of the error e that it left, and what it sent.
+/// Squared norms, for one exchange, of a codec's input y and of the error e that it left, and how much it sent.
 struct CodecSquares {
   double error = 0;
   double input = 0;
@@ -48,7 +48,7 @@ struct CodecSquares {
 };
 
 /// A compressed mean. The caller owns the errors: worker_errors is [workers of this device][error_stride], server_error
-/// [server_state_size]. A channel that does not revisit the workers' errors sees them one group at a time.
+/// [server_state_size]. A channel that does not revisit the workers' errors gets them one group at a time.
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -70,8 +70,8 @@ class Channel {
   virtual const Payload* packed_mean() const { return nullptr; }
 
   /// Writes the decoded mean to those elements of `result` [parameters] that the channel exchanges. It may overwrite
-  /// the other elements, so the dense part must be written afterwards. If `result` is null, the mean stays packed, for
-  /// readers of packed_mean(). Appends the traffic. Collective.
+  /// the other elements, so the dense part must be written afterwards. If `result` is null, the mean stays packed and
+  /// is available from packed_mean(). Appends the traffic. Collective.
   virtual ExchangeSeconds exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                                    float* result, netmodel::TrafficList& traffic) = 0;
 

@@ -9,7 +9,7 @@
 
 namespace onebit::compress {
 
-/// Throws ConfigError if the configuration is invalid for every problem.
+/// Throws ConfigError if the configuration is invalid regardless of the workers and the tensors.
 void check(const ExchangeConfig& config);
 
 /// Throws what the constructor of CompressedMean would throw, for optimizers that construct one later.
@@ -41,7 +41,7 @@ class CompressedMean {
   void absorb(Range group, const EncodeInput& input);
 
   /// The packed signs that hold this step's mean after the exchange, for kernels that read signs instead of numbers.
-  /// Empty if the mean does not consist of packed signs, or if something else has to read it as numbers.
+  /// Empty if the mean does not consist of packed signs alone, or if an audit needs it as numbers.
   std::optional<device::SignVector> packed_mean() const;
 
   /// Writes the decoded mean to `result` [parameters]; if `result` is null, the mean is available only as
@@ -59,8 +59,8 @@ class CompressedMean {
   /// Traffic of one compressed exchange, computed without data.
   netmodel::TrafficList plan() const;
 
-  /// Takes over the errors of another exchange of the same tensors, which may keep other tensors dense. Errors of
-  /// tensors that only `other` kept dense stay 0. The configuration must pass require_adoptable.
+  /// Copies the errors of another exchange of the same tensors. The other exchange may keep different tensors dense.
+  /// Errors of tensors that only `other` kept dense stay 0. The configuration must pass require_adoptable.
   void adopt_errors(const CompressedMean& other);
   /// Sets all errors to 0.
   void reset_errors();

@@ -20,15 +20,16 @@ struct CountSketch {
   }
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n == 0 ? 0 : 4 * rows * shape(n).columns; }
 
-  /// In every row, an element is added at a scattered place, and later read from there for its estimate. Candidates are
-  /// then selected by their estimates.
+  /// Returns the costs. In every row, an element is added at a scattered place, and is later read from there for its
+  /// estimate. Candidates are then selected by their estimates.
   netmodel::CodecPasses passes() const {
     const auto lookups = static_cast<double>(rows) * netmodel::kScatteredBytes / 2;
     const double select = lookups + 4 + 4 * kSelectionPasses;
     return {.encode = 12 + 2 * lookups, .serve = 8 + 2 * lookups, .decode = select + 12};
   }
 
-  /// The last bits of a sum depend on the order of its terms, so one lane handles a whole group of rows.
+  /// Encodes a vector. The last bits of a sum depend on the order of its terms, so one lane handles a whole group of
+  /// rows.
   template <class Lanes>
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     const SketchShape s = shape(in.n);

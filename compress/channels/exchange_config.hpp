@@ -11,7 +11,7 @@ namespace onebit::compress {
 
 class RecordedDraws;
 
-/// A codec and its parameters. Each codec reads only the parameters that its row in the table of codecs names.
+/// A codec and its parameters. Each codec reads only the parameters that are named in its row of the table of codecs.
 struct CodecConfig {
   std::string name = "sign-l2";
   double k = 0.01;               ///< sparse codecs: share of the elements (below 1) or their number (1 and above)
@@ -53,7 +53,7 @@ struct ExchangeConfig {
   Granularity granularity = Granularity::tensor;
   Padding padding = Padding::wire_only;
   std::vector<std::string> dense;   ///< patterns of the tensors that are exchanged uncompressed
-  std::vector<char> dense_tensors;  ///< [tensors]: marks further tensors exchanged uncompressed; empty: none
+  std::vector<char> dense_tensors;  ///< [tensors]: marks further tensors that are exchanged uncompressed; empty: none
   Index dense_steps = 0;   ///< number of steps at the start of the run that are exchanged uncompressed, without errors
   std::uint32_t seed = 1;  ///< seed of codecs that draw random numbers
   Index audit_every = 0;   ///< steps between two audits (FeedbackBalance); 0: no audits

@@ -24,7 +24,7 @@ struct MergePairs {
   Index stride;
 };
 
-/// receiver = sender = receiver + sender.
+/// Stores the sum of the two rows in both: receiver = sender = receiver + sender.
 struct SumKernel {
   MergePairs pairs;
   ONEBIT_HOST_DEVICE void operator()(Index pair, Index i) const {

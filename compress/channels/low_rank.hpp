@@ -31,8 +31,8 @@ struct LowRank {
   ONEBIT_HOST_DEVICE bool whole(Index n) const { return rank * (rows(n) + columns(n)) >= n; }
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 4 * (whole(n) ? n : rank * (rows(n) + columns(n))); }
 
-  /// Two products read the vector; its approximation is written and subtracted. The arithmetic is left out: 6 r
-  /// operations per element at rank r.
+  /// Returns the costs. Two products read the vector; its approximation is written and subtracted. The arithmetic, 6 r
+  /// operations per element at rank r, is left out.
   static netmodel::CodecPasses passes() { return {.encode = 12 + 2 * 4 + 12, .serve = 8 + 2 * 4 + 12, .decode = 4}; }
 
   template <class Lanes>

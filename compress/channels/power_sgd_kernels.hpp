@@ -85,7 +85,7 @@ struct ReviveKernel {
   }
 };
 
-/// errors[row][i] -= decoded[i].
+/// Computes errors[row][i] -= decoded[i].
 struct SubtractKernel {
   float* errors;
   Index stride;

@@ -105,7 +105,7 @@ struct LargestIndicesKernel {
   }
 };
 
-/// rows[row][t] = vectors[row][indices[t]].
+/// Computes rows[row][t] = vectors[row][indices[t]].
 struct PickKernel {
   const float* vectors;
   Index stride;
@@ -117,7 +117,7 @@ struct PickKernel {
   }
 };
 
-/// vectors[row][indices[picks[t]]] = 0.
+/// Sets vectors[row][indices[picks[t]]] = 0.
 struct ZeroPickedKernel {
   float* vectors;
   Index stride;
@@ -126,7 +126,7 @@ struct ZeroPickedKernel {
   ONEBIT_HOST_DEVICE void operator()(Index row, Index t) const { vectors[row * stride + indices[picks[t]]] = 0; }
 };
 
-/// result[places[indices[picks[t]]]] = values[picks[t]].
+/// Sets result[places[indices[picks[t]]]] = values[picks[t]].
 struct PlaceKernel {
   const Index* places;  ///< parameter of every element
   const Index* indices;

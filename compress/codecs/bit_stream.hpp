@@ -158,7 +158,7 @@ ONEBIT_DEVICE void get_codes(const std::uint8_t* in, Index n, Bits bits, Index r
   each_eight(n, get, lanes);
 }
 
-/// Overloads for codes that need no runs: put_codes writes code(i), get_codes calls use(i, code).
+/// Overloads for codes that need no runs: put_codes writes code(i), and get_codes calls use(i, code).
 template <class Bits, class Code, class Lanes>
 ONEBIT_DEVICE void put_codes(std::uint8_t* out, Index n, Bits bits, const Code& code, const Lanes& lanes) {
   put_codes(

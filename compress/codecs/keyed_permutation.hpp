@@ -33,7 +33,7 @@ class KeyedPermutation {
     rotation_ = device::uniform_index(words, {0, 0, 2}, n);
   }
 
-  /// n > 0, 0 <= i < n.
+  /// Returns the element at place i of the permutation, for n > 0 and 0 <= i < n.
   ONEBIT_HOST_DEVICE Index operator()(Index i) const {
     do i = scrambled(i);
     while (i >= n_);

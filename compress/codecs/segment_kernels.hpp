@@ -93,7 +93,7 @@ struct EncodeSegments {
   }
 };
 
-/// target += mean of the decoded rows, which are summed in double in `sums`.
+/// Adds to `target` the mean of the decoded rows, which are summed in double in `sums`.
 template <class Method>
 struct AddDecoded {
   Method method;
@@ -160,7 +160,7 @@ ONEBIT_HOST_DEVICE inline float clipped(float y, float limit) {
   return size > limit ? limit : size;
 }
 
-/// largest[segment] = max |y| over the rows of a table, after clipping.
+/// Computes largest[segment] = max |y| over the rows of a table, after clipping.
 struct LargestKernel {
   const Segment* segments;
   const float* errors;

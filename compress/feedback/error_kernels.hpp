@@ -71,7 +71,7 @@ struct TermKernel {
   }
 };
 
-/// sums += more.
+/// Computes sums += more.
 struct AddKernel {
   double* sums;
   const double* more;
@@ -179,7 +179,7 @@ struct CopyErrorsKernel {
   }
 };
 
-/// values *= factor.
+/// Computes values *= factor.
 struct ScaleErrorsKernel {
   float* values;
   float factor;

@@ -23,8 +23,8 @@ struct FeedbackBalance {
   double rounding = 0;
 };
 
-/// Audits an exchange, whose owner reports what goes in and what comes out. The sums do not depend on how workers are
-/// spread over devices.
+/// Audits an exchange. The owner of the exchange reports its inputs, errors and results. The sums do not depend on how
+/// workers are spread over devices.
 class FeedbackAudit {
  public:
   /// Segment tables of a worker's errors, `stride` elements each, and of the errors of this device's servers (null if

@@ -74,7 +74,7 @@ struct ByteSteps {
   }
 };
 
-/// largest[block] = max|e| over the block's finite elements.
+/// Computes largest[block] = max|e| over the block's finite elements.
 struct LargestOfBlockKernel {
   RowBlocks blocks;
   const float* values;

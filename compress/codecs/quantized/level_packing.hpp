@@ -1,7 +1,7 @@
 #pragma once
 // Packs the levels -s .. s of a quantiser into bits. put writes bind(i / run)(i), which it calls once for every i in
-// [0, n), and returns the number of bytes written (for some packings, the number is right in one lane only). get calls
-// bind(i / run)(i, level).
+// [0, n), and returns the number of bytes written (for some packings, only one lane returns the right number). get
+// calls bind(i / run)(i, level).
 
 #include "compress/codecs/bit_stream.hpp"
 

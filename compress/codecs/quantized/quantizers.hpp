@@ -5,7 +5,7 @@
 
 namespace onebit::compress {
 
-/// These throw ConfigError for a parameter out of range.
+/// Makes a codec. Each function of this file throws ConfigError for a parameter out of range.
 std::unique_ptr<Codec> make_sign_block(const CodecConfig& config);
 std::unique_ptr<Codec> make_int8(const CodecConfig& config);
 std::unique_ptr<Codec> make_int4(const CodecConfig& config);

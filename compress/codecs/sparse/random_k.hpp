@@ -27,7 +27,8 @@ struct RandomK {
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? kKeyBytes + 4 * count.of(n) : 0; }
   double omega(Index n) const requires scaled { return factor(n) - 1; }
-  /// Once the input is added, no pass reads the whole vector: only the values that are sent are read from their places.
+  /// Returns the costs. After the input is added, no pass reads the whole vector: only the values that are sent are
+  /// read from their places.
   static netmodel::CodecPasses passes() {
     return {.encode = 12, .serve = 8, .decode = 4, .scattered = netmodel::kScatteredBytes / sizeof(float)};
   }

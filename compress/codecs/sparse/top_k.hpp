@@ -7,9 +7,9 @@
 
 namespace onebit::compress {
 
-/// Top-k (Aji and Heafield 2017; Stich et al. 2018): sends the k elements of largest magnitude unchanged; among equal
-/// magnitudes the first, and zeros too if fewer than k elements are nonzero. Payload: SparsePayload without the
-/// number of elements, which the receiver knows.
+/// Top-k (Aji and Heafield 2017; Stich et al. 2018): sends the k elements of largest magnitude unchanged. Of equal
+/// magnitudes, the first ones are sent. Zeros are sent too if fewer than k elements are nonzero. Payload: SparsePayload
+/// without the number of elements, which the receiver knows.
 ///
 /// ||x - C[x]||^2 <= (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1), with equality if all magnitudes are equal.
 template <bool gaps>
@@ -52,7 +52,8 @@ struct TopKSampled {
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload.bytes(n, most(n)); }
   double delta(Index n) const { return n > 0 ? static_cast<double>(rank(n)) / static_cast<double>(n) : 1; }
-  /// To read one sampled element, a GPU reads a sector of eight.
+  /// Returns the number of passes that read y before the last one. To read one sampled element, a GPU reads a sector of
+  /// eight.
   double reads() const { return 1 + kSelectionPasses * 8 * sample; }
   void set_density(double density) { count = {density, 0}; }
 
