@@ -39,12 +39,12 @@ class Device {
   Device with_precision(Precision precision) const;
   Precision precision() const;
 
-  /// Returns this device with GraphCache's recording of launches allowed or forbidden. Only GPUs can record; a new
-  /// Device allows it.
+  /// Returns this device with GraphCache's recording of launches allowed or forbidden. Only GPUs can record. A new
+  /// Device allows recording.
   Device with_recordings(bool allowed) const;
   bool records() const { return is_gpu() && records_; }
-  /// Records what `work` launches, without running it. GraphCache says what `work` may launch. The device must be one
-  /// that records().
+  /// Records what `work` launches, without running it. GraphCache::run() states what `work` may do. The device's
+  /// records() must be true.
   std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 
   const std::string& name() const { return name_; }
@@ -92,10 +92,10 @@ class Device {
   bool records_ = true;
 };
 
-/// The devices of an option value: "cpu", "cpu:2" (two logical devices that share the threads), "debug", "debug:2",
-/// "cuda" (the first GPU), "cuda:0,1". `threads` is the number of OpenMP threads of all devices together, but each
-/// device has at least one; 0 has the same meaning as for Device::cpu. Throws ConfigError for any other value, and
-/// NotCompiled for backends that this build lacks.
+/// Returns the devices for an option value: "cpu", "cpu:2" (two logical devices that share the threads), "debug",
+/// "debug:2", "cuda" (the first GPU), "cuda:0,1". `threads` is the number of OpenMP threads of all devices together,
+/// but each device has at least one; 0 has the same meaning as for Device::cpu. Throws ConfigError for any other value,
+/// and NotCompiled for backends that this build lacks.
 std::vector<Device> parse_devices(const std::string& text, int threads);
 
 /// Returns the devices of this machine, each as an option value and a one-line description. If there is no GPU, one row

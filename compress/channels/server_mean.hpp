@@ -6,8 +6,9 @@ namespace onebit::compress {
 
 /// 1-bit Adam's compressed all-reduce (Tang et al. 2021, Algorithm 1; DeepSpeed's compressed_allreduce). The workers'
 /// compressed rows are sent in an all-to-all. The server of each chunk then takes the mean and compresses it again,
-/// with error feedback. An all-gather returns the result. Server j is on the device of worker j. A codec whose payload
-/// cannot be cut into the servers' chunks encodes every chunk separately; its guarantees then hold for each chunk.
+/// with error feedback. An all-gather sends the compressed means to all workers. Server j is on the device of worker j.
+/// A codec whose payload cannot be cut into the servers' chunks encodes every chunk separately; its guarantees then
+/// hold for each chunk.
 ///
 /// Example: sign-l2 both ways, one vector of 10 elements, n = 4 workers, padded to 32 (see ExchangeLayout). Worker w
 /// encodes y_w = input + its error as 32 / 8 = 4 bytes of signs and one scale s_w, computed over its 10 elements:

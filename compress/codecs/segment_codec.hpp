@@ -23,7 +23,7 @@ namespace onebit::compress {
 ///   SentCount count                                            required with `indices`,
 ///   static constexpr bool kVariableSize = true, kMemory = true,
 ///   double reads() const                                       passes that read y before the last one; without it, 1,
-///   CodecPasses passes() const                                 instead of reads(), if the codec costs something else.
+///   CodecPasses passes() const                                 instead of reads(), for a codec with other costs.
 template <class Method>
 class SegmentCodec final : public Codec {
  public:

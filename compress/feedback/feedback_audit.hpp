@@ -15,7 +15,7 @@ struct FeedbackBalance {
   double size = 0;      ///< ||left||: norm of the left side
   double residual = 0;  ///< ||left - right||: norm of the difference of the two sides
   /// Residual computed without the workers' (or the servers') errors on the left side. It is about 0 if the exchange
-  /// did not carry them in.
+  /// did not use these errors.
   double residual_without_workers = 0;
   double residual_without_servers = 0;
   /// Norm of the change of mean(e'_w) by rounding, if errors are stored in fewer bytes than float32. The other norms

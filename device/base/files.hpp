@@ -47,7 +47,7 @@ class RegularFile {
   Index size_ = 0;
 };
 
-/// The text of a regular file of at most `limit` bytes. Throws as RegularFile does.
+/// The text of a regular file of at most `limit` bytes. Throws what RegularFile throws.
 std::string read_text(const std::string& path, const std::string& what, const std::string& hint = "",
                       Index limit = kMostText);
 

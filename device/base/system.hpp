@@ -14,7 +14,7 @@ struct ResidentMemory {
   Index total() const { return own + files; }
 };
 
-/// Memory that this process occupies now. First returns freed memory to the system.
+/// Measures the memory that this process occupies now, after returning freed memory to the system.
 ResidentMemory resident_memory();
 
 /// Bytes of host memory that this process may still take: what is free or can be made free, within the limits of its

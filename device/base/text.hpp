@@ -1,5 +1,5 @@
 #pragma once
-// Text for people: suggestions for misspelt names, numbers, lists, types, and texts that are safe to print.
+// Human-readable text: suggestions for misspelt names, numbers, lists, types, and texts that are safe to print.
 
 #include <span>
 #include <string>

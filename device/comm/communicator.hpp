@@ -20,8 +20,9 @@ class Communicator {
   virtual Index size() const = 0;
 
   /// Copies the blocks to[r] to rank r, whose from[rank()] must list blocks of the same shapes. Both have size()
-  /// entries; a rank's own entry is copied too. The copies see the results of every kernel launched before, on every
-  /// rank; later launches, on any rank, run after the copies. With several ranks, throws Error if shapes do not match.
+  /// entries; a rank's own entry is copied too. The copies include the results of every kernel launched before, on
+  /// every rank; later launches, on any rank, run after the copies. With several ranks, throws Error if shapes do not
+  /// match.
   virtual void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) = 0;
 
   /// Returns the numbers of all ranks, in host memory and in rank order.

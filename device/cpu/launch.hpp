@@ -1,5 +1,5 @@
 #pragma once
-// The CPU launchers. device/launch/launch.hpp says what each does. The launchers' threads come from parallel()
+// The CPU launchers. device/launch/launch.hpp describes each of them. The launchers' threads come from parallel()
 // (cpu/queue.hpp), and those for large items from cpu/thread_groups.hpp.
 
 #include <algorithm>

@@ -91,7 +91,7 @@ class Queue {
 };
 
 /// Makes this thread's floating-point unit treat denormal numbers as zero during this object's lifetime. One denormal
-/// operand costs as much as a hundred normal ones, and the tails of GELU and of decaying moments are full of them.
+/// operand costs as much as a hundred normal ones, and the tails of GELU and of decaying moments contain many of them.
 class FlushDenormals {
  public:
 #if defined(__SSE2__)

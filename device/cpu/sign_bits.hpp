@@ -1,5 +1,5 @@
 #pragma once
-// CPU launchers that write and sum packed signs. device/launch/launch.hpp says what each does.
+// CPU launchers that write and sum packed signs. device/launch/launch.hpp describes each of them.
 
 #include <array>
 #include <bit>
@@ -22,7 +22,7 @@ inline constexpr auto kWordBit = [] {
   return bit;
 }();
 
-/// Packs predicate(i) for i in [begin, end), begin a multiple of 8; the unused bits of the last byte become 1.
+/// Packs predicate(i) for i in [begin, end), where begin is a multiple of 8. The unused bits of the last byte become 1.
 template <class Predicate>
 void pack_run(Index begin, Index end, std::uint8_t* bytes, Predicate predicate) {
   Index i = begin;
@@ -173,7 +173,7 @@ void for_each_mean(const ScaledSignRows& rows, const std::uint8_t* bits, const f
   }
 }
 
-/// Calls element(i, weight or -weight) for i in [begin, end), begin a multiple of 8.
+/// Calls element(i, weight or -weight) for i in [begin, end), where begin is a multiple of 8.
 template <class Number, class Element>
 void decode_run(Index begin, Index end, const std::uint8_t* bytes, Number weight, const Element& element) {
   Index i = begin;
@@ -191,7 +191,7 @@ void decode_run(Index begin, Index end, const std::uint8_t* bytes, Number weight
 /// Decodes packed signs to an array of numbers, a run at a time, so that loops over the numbers vectorise.
 class SignRun {
  public:
-  /// The numbers of elements [first, first + count) of a segment, count at most kSignRun.
+  /// Returns the numbers of elements [first, first + count) of a segment. count is at most kSignRun.
   const float* decode(const SignVector& signs, const SignPlace& place, Index first, Index count) {
     const Index begin = place.first + first, end = begin + count;
     const Index whole = begin / 8 * 8;  // starts at the first sign of a byte
@@ -232,8 +232,8 @@ void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out,
 
 namespace detail {
 
-/// Makes both passes over one segment of a row. The second runs backwards, to begin with the data that the first left
-/// in the caches.
+/// Makes both passes over one segment of a row. The second pass runs backwards, to begin with the data that the first
+/// one left in the caches.
 template <class Kernel>
 void reduce_and_pack_segment(const ChunkView& chunks, const Kernel& kernel, const SignRows& out, Index row,
                              Index segment, double* partial, double* sums) {

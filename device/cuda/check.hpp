@@ -25,8 +25,8 @@ inline bool lacks_memory(cublasStatus_t status) {
   return status == CUBLAS_STATUS_ALLOC_FAILED;
 }
 
-/// While an object of this class exists, launches are recorded or can be replayed, and errors name the option that
-/// turns this off.
+/// Marks, while an object of this class exists, that launches are recorded or can be replayed. Errors then name the
+/// option that turns this off.
 class GraphsInUse {
  public:
   GraphsInUse() noexcept;

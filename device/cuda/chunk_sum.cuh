@@ -21,7 +21,7 @@ __device__ auto at(const Kernel& kernel, Index row, const Chunk& chunk) {
 
 /// Calls element(first + k * step) for k in [0, count) and passes the results to take, in order. If an element offers
 /// load (its reads) and store (its writes and result), all reads are under way before the first write. Otherwise later
-/// reads would wait for earlier writes, because the compiler cannot know that they access different memory.
+/// reads would wait for earlier writes, because the compiler cannot prove that they access different memory.
 template <Index count, class Element, class Take>
 __device__ void visit_together(const Element& element, Index first, Index step, const Take& take) {
   if constexpr (requires { element.load(first); }) {
@@ -56,7 +56,8 @@ __device__ double lane_sum_alone(const Term& term, const Chunk& chunk) {
   return sum;
 }
 
-/// The same, but two threads take turns reading the elements, so that the warp's accesses are contiguous.
+/// The same share of the sum, but two threads take turns reading the elements, so that the warp's accesses are
+/// contiguous.
 template <class Term>
 __device__ double lane_sum_in_turns(const Term& term, const Chunk& chunk) {
   constexpr Index together = 4, warp = 32, rounds = 2 * kSumRun / (together * warp);
@@ -113,8 +114,8 @@ __device__ inline double block_sum(double sum, double* sums) {
   return sum;
 }
 
-/// Blocks of sum_chunks that a multiprocessor should run at once, enough to hide the latency of loads. If nvcc is told
-/// to aim for more, it spills some kernels' registers.
+/// Blocks of sum_chunks that a multiprocessor should run at once, enough to hide the latency of loads. With a larger
+/// number, nvcc spills some kernels' registers.
 inline constexpr int kSumBlocks = 4;
 
 /// Computes partial[row * chunks.count + chunk] = sum of the chunk's terms.

@@ -49,14 +49,14 @@ struct Context {
   TimedEvents& events() { return events_; }
 
   /// Makes the GPU current in this thread. Must precede every other CUDA call, because each thread has its own current
-  /// GPU. The previous one is not restored: this program might not use it at all, and making it current would take
-  /// memory there.
+  /// GPU. The previous GPU is not restored: this program might not use it at all, and making it current would take
+  /// memory on it.
   void make_current() const;
 
   /// Makes a call to CUDA or cuBLAS that may need memory; the first launch of a kernel does, to load its code. If there
-  /// is too little, waits for the stream, returns unused memory of the pool and of finished graphs to the system, and
-  /// repeats the call, except while launches are recorded, when this is not allowed. Throws like check(), with the name
-  /// of the call or the kernel's type.
+  /// is too little memory, waits for the stream, returns unused memory of the pool and of finished graphs to the
+  /// system, and repeats the call, except while launches are recorded, when this is not allowed. Throws like check(),
+  /// with the name of the call or the kernel's type.
   template <class Name, class Call>
   void with_memory(const Name& name, const Call& call) const {
     auto status = call();

@@ -8,7 +8,8 @@
 
 namespace onebit::device::cuda {
 
-/// One row for each GPU ("cuda:0", its name, memory and architecture), or one row that says why there is none.
+/// One row for each GPU ("cuda:0", its name, memory and architecture), or one row that gives the reason why there is
+/// none.
 std::vector<std::pair<std::string, std::string>> list();
 
 }  // namespace onebit::device::cuda

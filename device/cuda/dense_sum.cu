@@ -4,7 +4,7 @@
 namespace onebit::device::cuda {
 namespace {
 
-/// Adds the rows to a column's stack of nodes, in the order of cpu/dense_sum.cpp. The open block is summed in a
+/// Adds the rows to a column's stack of nodes, in the same order as cpu/dense_sum.cpp. The open block is summed in a
 /// register.
 struct AbsorbKernel {
   AbsorbJob job;

@@ -1,5 +1,5 @@
 #pragma once
-// The CUDA launchers. device/launch/launch.hpp says what each does; sums run in the CPU's order (cpu/launch.hpp), so
+// The CUDA launchers. device/launch/launch.hpp describes each of them. Sums run in the CPU's order (cpu/launch.hpp), so
 // that sums of the same terms have the same bits.
 //
 // Grids are capped, and kernels loop over the remaining work, so that no grid exceeds CUDA's limits. Sizes of zero

@@ -1,5 +1,5 @@
-// The macros with which a room's kernels.inl says which launcher runs which kernel. Each backend includes this file and
-// defines what the macros expand to.
+// The macros with which a room's kernels.inl states which launcher runs which kernel. Each backend includes this file
+// and defines what the macros expand to.
 
 #define ONEBIT_FOR_EACH(...) ONEBIT_LAUNCHER(for_each(const ONEBIT_QUEUE&, onebit::Index, __VA_ARGS__))
 #define ONEBIT_FOR_EACH_ITEM(...) ONEBIT_LAUNCHER(for_each_item(const ONEBIT_QUEUE&, onebit::Index, __VA_ARGS__))

@@ -1,5 +1,5 @@
 #pragma once
-// Types and constants for the lanes of both backends. thread_group.hpp says what the lanes of a large item can do.
+// Types and constants for the lanes of both backends. thread_group.hpp describes what the lanes of a large item can do.
 
 #include <algorithm>
 #include <cmath>

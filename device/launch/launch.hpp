@@ -79,8 +79,8 @@ void for_each_item(const Device& device, Index n, const Kernel& kernel) {
 }
 
 /// Calls kernel(item, lanes) for items that may be as large as the whole parameter vector;
-/// device/launch/thread_group.hpp says what the lanes can do. The sizes decide only how many threads or blocks share an
-/// item; `longest` must be at least as large as any item's n.
+/// device/launch/thread_group.hpp describes what the lanes can do. The sizes decide only how many threads or blocks
+/// share an item; `longest` must be at least as large as any item's n.
 template <class Kernel>
 void for_each_large_item(const Device& device, const ItemSizes& sizes, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_large_item(queue, sizes, kernel); });
@@ -100,13 +100,13 @@ void sum_columns(const Device& device, Index groups, Index rows, Index columns, 
   device.run([&](const auto& queue) { sum_columns(queue, groups, rows, columns, kernel); });
 }
 
-/// sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), with i counted from the segment's
-/// start, in double. A chunk is cut into runs of kSumRun elements. Each run has kSumLanes partial sums: lane l adds
-/// elements l, l + kSumLanes, .... Fixed pairwise trees combine the runs of a chunk lane by lane, then the lanes, then
-/// the chunks of a segment. The bits therefore do not depend on the number of threads. The kernel may write to its own
-/// element. A kernel may offer bind(row, segment), which looks up pointers and scales once per chunk and returns a
-/// function of i. That function may offer load(i) and store(i, loaded), which together do the same as its call, so that
-/// a GPU can read several elements before it writes the first.
+/// Computes sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), with i counted from the
+/// segment's start, in double. A chunk is cut into runs of kSumRun elements. Each run has kSumLanes partial sums: lane
+/// l adds elements l, l + kSumLanes, .... Fixed pairwise trees combine the runs of a chunk lane by lane, then the
+/// lanes, then the chunks of a segment. The bits therefore do not depend on the number of threads. The kernel may write
+/// to its own element. A kernel may offer bind(row, segment), which looks up pointers and scales once per chunk and
+/// returns a function of i. That function may offer load(i) and store(i, loaded), which together do the same as its
+/// call, so that a GPU can read several elements before it writes the first.
 template <class Kernel>
 void reduce(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel, double* sums) {
   device.run([&](const auto& queue) { reduce(queue, rows, chunks.view(), kernel, sums); });

@@ -8,8 +8,8 @@
 
 namespace onebit::device {
 
-/// Starts when it is constructed. A lap ends when the device has done everything launched so far; on a GPU the host
-/// does not wait for that, and the GPU measures the time.
+/// A stopwatch that starts when it is constructed. A lap ends when the device has done everything launched so far; on a
+/// GPU the host does not wait for that, and the GPU measures the time.
 class Stopwatch {
  public:
   explicit Stopwatch(const Device& device) : device_(device) { lap(); }

@@ -48,7 +48,7 @@ class GroupLanes {
  public:
   ONEBIT_DEVICE GroupLanes(const Member& member, Index index, Index members, const GroupScratch& scratch)
       : member_(member), index_(index), members_(members), scratch_(scratch) {}
-  GroupLanes(const GroupLanes&) = delete;  // a copy would not notice when the original changes buffers
+  GroupLanes(const GroupLanes&) = delete;  // a copy would not switch buffers when the original does
   GroupLanes& operator=(const GroupLanes&) = delete;
 
   /// Calls visit(i) for i in [0, n); for the same n, each i always goes to the same lane.
@@ -97,8 +97,8 @@ class GroupLanes {
     return member_.tile_sum(tiles, [sums](Index tile) { return sums[tile]; });
   }
 
-  /// The largest of term(i) over [0, n), n >= 1. If that is zero, its sign is not defined. NaN is ignored, except at i
-  /// = 0.
+  /// The largest of term(i) over [0, n), n >= 1. If the result is zero, its sign is not defined. NaN is ignored, except
+  /// at i = 0.
   template <class Term>
   ONEBIT_DEVICE float largest(Index n, const Term& term) const {
     if (members_ == 1) return member_.largest(n, term);

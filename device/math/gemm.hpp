@@ -6,9 +6,9 @@
 
 namespace onebit::device {
 
-/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += ... if `accumulate`. op transposes the matrices for which transpose_a
-/// or transpose_b is set. A and B are rounded to the device's precision. On the CPU the bits of an element depend on
-/// its row of op(A), its column of op(B) and k alone.
+/// The shape of a product C[m x n] = op(A)[m x k] op(B)[k x n], or C += ... if `accumulate`. op transposes the matrices
+/// for which transpose_a or transpose_b is set. A and B are rounded to the device's precision. On the CPU the bits of
+/// an element depend on its row of op(A), its column of op(B) and k alone.
 struct GemmShape {
   Index m = 0, n = 0, k = 0;
   bool transpose_a = false;

@@ -59,7 +59,7 @@ class Buffer {
   }
 
   /// Sets all bytes to 0xFF on a debug device (NaN for float and double, -1 or the largest value for integers), so that
-  /// a read before the next write is found.
+  /// a read before the next write is detected.
   void poison() {
     if (size_ > 0) memory_->poison(data_, bytes(size_));
   }

@@ -22,7 +22,7 @@ inline void copy_large(const Device& device, Buffer<float>& target, const Buffer
   device.run([&](const auto& queue) { copy_large(queue, target.data(), source.data(), bytes); });
 }
 
-/// Bytes of the device's last-level cache; 32 MiB if the system does not say.
+/// Bytes of the device's last-level cache; 32 MiB if the system does not report it.
 inline Index last_level_cache(const Device& device) {
   return device.run([](const auto& queue) { return cache_bytes(queue); });
 }
