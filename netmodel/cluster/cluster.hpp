@@ -82,7 +82,7 @@ struct NodeFactor {
   friend bool operator==(const NodeFactor&, const NodeFactor&) = default;
 };
 
-/// Equal nodes of GPUs, joined by a network. Each GPU runs one worker (rank).
+/// Identical nodes of GPUs, joined by a network. Each GPU runs one worker (rank).
 struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description
@@ -132,9 +132,9 @@ const Gpu& find_gpu(std::string_view name);
 
 std::string_view name(Source source);
 
-/// Returns the cluster's uncertainty or, if it has none of its own, the default for its source. 90% of published
-/// all-reduces of 4 ms and longer lie within the default for fitted and published clusters (docs/price-measured.md);
-/// the default for estimated ones is a judgement.
+/// Returns the cluster's uncertainty or, if it specifies none, the default for its source. 90% of published all-reduces
+/// of 4 ms and longer lie within the default for fitted and published clusters (docs/price-measured.md); the default
+/// for estimated ones is a judgement.
 double uncertainty_of(const Cluster& cluster);
 
 /// Returns the cluster with the effective rates and stream caps of all links multiplied by a factor, up to

@@ -113,8 +113,8 @@ class Formulas {
     return step;
   }
 
-  /// Every rank sends a block to the next rank of the scope, once for every other rank. The number of these steps that
-  /// take the network's latency is the number of other nodes.
+  /// Every one of n ranks sends a block to the next rank of the scope, n - 1 times. On M nodes, M - 1 of these steps
+  /// take the network's latency.
   void ring(Scope scope, double block) {
     const double steps = static_cast<double>(members(fabric_, scope)) - 1;
     if (steps == 0) return;

@@ -9,8 +9,8 @@ namespace onebit::netmodel {
 /// Communication Operations in MPICH", IJHPCA 19(1), 2005; Sanders, Speck and Traeff, "Two-tree algorithms for full
 /// bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009. Notation: N ranks on M nodes of G GPUs; S
 /// bytes of payload; a is the latency of a step (a_i within a node, a_n between nodes: call_costs); B_i and B_n are the
-/// rates of a GPU's and a node's link. Every call also adds its base latency, and every message adds the per_message of
-/// its link. Trees and NVLS also take fill_time(). LL and LL128 reach only a part of the rates.
+/// rates of a GPU's and a node's link. Every call also adds its base latency, and every message adds the per_message
+/// time of its link. Trees and NVLS also take fill_time(). LL and LL128 reach only a part of the rates.
 ///
 ///   all-reduce ring           2(N-M) a_i + 2(M-1) a_n + 2(N-1)/N S/min(B_n, B_i)
 ///   all-reduce hierarchical   2(G-1) (a_i + S/(G B_i)) + 2(M-1) (a_n + S/(GM) / min(B_n/G, B_i))

@@ -10,10 +10,10 @@ namespace onebit::netmodel {
 /// time grows in proportion to size; below the smallest, it shrinks in proportion to LinkLoad's estimate. For a
 /// collective without measurements, the model finds the all-reduce whose busiest link would be busy equally long
 /// according to LinkLoad, and uses its measured time. So an all-to-all takes longer if the GPUs of a node share a
-/// network link, because all of them send through it; in a ring only one does. The plan's algorithm matters only for
-/// such a collective and below the smallest measured size; otherwise a measurement already includes the algorithm that
-/// was used. Throws ConfigError if neither the collective nor all_reduce was measured on these numbers of nodes and
-/// GPUs, and for plans of scope local or rail.
+/// network link, because all of them send through it, whereas in a ring only one of them does. The plan's algorithm
+/// matters only for such a collective and below the smallest measured size; otherwise a measurement already includes
+/// the algorithm that was used. Throws ConfigError if neither the collective nor all_reduce was measured on these
+/// numbers of nodes and GPUs, and for plans of scope local or rail.
 class TableModel : public CostModel {
  public:
   using OnExtended = std::function<void(const std::string&)>;

@@ -26,8 +26,8 @@ struct Fit {
 /// Fits a cluster to all rows by least squares of relative errors: the effective rates of GPU and network links, the
 /// latency of each link if the sizes measured on it span at least a factor of 16, and the scale penalty if there are at
 /// least four node counts above one. The latencies and rates of NCCL's other protocols follow those of Simple as
-/// call_costs() says. `start` gives the first guess and everything that is not fitted. Rows of one node determine the
-/// GPU link, the others the network link; a link without rows keeps its values from `start`. Throws ConfigError for
+/// call_costs() describes. `start` gives the first guess and everything that is not fitted. Rows of one node determine
+/// the GPU link, the others the network link; a link without rows keeps its values from `start`. Throws ConfigError for
 /// fewer than two rows, for rows of one GPU, and for collectives other than all-reduce.
 Fit fit_selection(const std::vector<Measurement>& rows, const Cluster& start, Selection selection);
 

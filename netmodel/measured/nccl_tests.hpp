@@ -54,7 +54,7 @@ class NcclTests {
 
   std::map<std::string, Index> hosts_;         ///< number of ranks on each host
   std::map<std::string, std::string> listed_;  ///< the line that lists each rank, by its number
-  std::string group_;                          ///< group of the listed ranks; empty: versions without groups
+  std::string group_;                          ///< group of the listed ranks; empty: a version without groups
   Index ranks_ = 0;
   std::string program_;                             ///< all_reduce_perf, ...; empty: no name read yet
   Words columns_;                                   ///< columns of the header line; empty: no such line

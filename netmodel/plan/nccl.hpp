@@ -1,5 +1,5 @@
 #pragma once
-// NCCL's tuning constants: what its protocols cost, after src/graph/tuning.cc of NCCL 2.30.
+// NCCL's tuning constants: the costs of its protocols, after src/graph/tuning.cc of NCCL 2.30.
 
 #include "netmodel/plan/plan.hpp"
 
@@ -24,12 +24,12 @@ CallCosts call_costs(const Request& request, const Fabric& fabric);
 /// + hops + bytes / bandwidth; between nodes, the latency of a ring's all-reduce with Simple is multiplied by 1.4. The
 /// rate of trees is corrected by a factor, which is listed for sizes that are powers of two and interpolated in
 /// between. On two nodes with NVLink, trees get the bandwidth of the links inside the nodes, but at most twice that
-/// between the nodes. With PCIe they do not, because PCIe is not a faster path than the network. Deviations from NCCL:
-/// there are always enough channels to fill the links; no CollNet or PAT; no limits per channel.
+/// between the nodes. With PCIe they do not get it, because PCIe is not a faster path than the network. Deviations from
+/// NCCL: there are always enough channels to fill the links; no CollNet or PAT; no limits per channel.
 Seconds nccl_time(const Request& request, const Fabric& fabric);
 
-/// Returns the protocol of a ring or tree for which nccl_time() is the smallest, LL128 only with NVLink. Simple for all
-/// other algorithms and for exchanges with neighbours.
+/// Returns the protocol of a ring or tree for which nccl_time() is the smallest, LL128 only with NVLink. Returns Simple
+/// for all other algorithms and for exchanges with neighbours.
 Protocol best_protocol(Request request, const Fabric& fabric);
 
 /// Whether NCCL has this algorithm on this fabric: rings and trees on all fabrics, NVLS if three or more GPUs of a

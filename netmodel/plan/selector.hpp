@@ -10,7 +10,7 @@ namespace onebit::netmodel {
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  std::string reason;  ///< reason in words, for people
+  std::string reason;  ///< human-readable reason
 };
 
 std::string_view name(Selection selection);

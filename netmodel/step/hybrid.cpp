@@ -19,7 +19,7 @@ double most(const std::vector<TableShare>& shares, const Value& value) {
   return largest;
 }
 
-/// What the tables cost on one fabric: exchanges, and memory that GPUs touch.
+/// The costs of the tables on one fabric: exchanges, and memory that GPUs touch.
 class Tables {
  public:
   Tables(const HybridWork& work, const Fabric& fabric, const CostModel& model)

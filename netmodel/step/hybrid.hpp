@@ -1,11 +1,11 @@
 #pragma once
 // A step of hybrid-parallel training: embedding tables are split over the GPUs, dense layers are data-parallel.
 //
-// Every GPU trains `batch` samples. It sends their indices to the GPUs that hold the rows. These GPUs pool their part
-// of the tables for the samples of all GPUs, and send the sums back. The gradients of the sums travel the same route in
-// reverse, and those of the dense layers are averaged as in step_model.hpp. Besides the dense gradients, two exchanges
-// overlap with computing: the pooled embeddings travel during the forward pass of the bottom layers, and their
-// gradients during the backward pass of these layers.
+// Every GPU trains on `batch` samples. It sends their indices to the GPUs that hold the rows. These GPUs pool their
+// part of the tables for the samples of all GPUs, and send the sums back. The gradients of the sums travel the same
+// route in reverse, and those of the dense layers are averaged as in step_model.hpp. Besides the dense gradients, two
+// exchanges overlap with computing: the pooled embeddings travel during the forward pass of the bottom layers, and
+// their gradients during the backward pass of these layers.
 
 #include "netmodel/step/step_model.hpp"
 #include "netmodel/step/streams.hpp"

@@ -5,7 +5,7 @@
 
 namespace onebit::netmodel {
 
-/// The least that mixed-precision training with Adam needs: weights and gradients of 2 bytes per element, master
+/// The least memory that mixed-precision training with Adam needs: weights and gradients of 2 bytes per element, master
 /// weights and moments of 12 (Rajbhandari et al. 2020, section 3.1), error feedback, and the inputs of all layers
 /// (Workload::activations). Buffers, fragmentation and what a layer needs internally are not included.
 struct MemoryEstimate {
@@ -20,7 +20,8 @@ struct MemoryEstimate {
   bool fits() const { return total() <= capacity; }
 };
 
-/// `compresses`: whether the optimizer exchanges encoded vectors; then nothing is sharded.
+/// Returns the memory of a training step. `compresses`: whether the optimizer exchanges encoded vectors; if so, nothing
+/// is sharded.
 MemoryEstimate memory_of(const Workload& workload, Index batch, bool compresses, const Fabric& fabric,
                          Sharding sharding);
 

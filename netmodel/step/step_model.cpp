@@ -58,7 +58,7 @@ Bytes fused_codec_bytes(const StepTraffic& step, double share) {
     if (is_mean(traffic) || is_of_boundary(traffic)) continue;
     const double part = traffic.direction == Direction::down ? 1 : share, payload = as_double(traffic.payload_bytes);
     const double messages = messages_received(traffic), received = messages * payload;
-    // However many elements of a message are scattered, adding it touches the vector at most once
+    // However many elements of a message are scattered, adding the message touches the vector at most once
     const double scattered = std::min(passes.scattered * received, 2 * sizeof(float) * elements * messages);
     bytes += part * (payload + received + scattered);
     if (traffic.collective == Collective::all_to_all) bytes += passes.serve * elements / as_double(traffic.group_size);
@@ -70,8 +70,9 @@ Bytes fused_codec_bytes(const StepTraffic& step, double share) {
 constexpr double kInt8 = 1, kInt4 = 0.5;
 
 /// Memory that ZeRO++ touches per element and micro-batch. Each GPU encodes its share of the weights, decodes all of
-/// them and keeps its share of the node's copy. It encodes its gradients, decodes and adds those of its node; it
-/// encodes the sum of its share, and decodes and adds those of the other nodes. Hops without receivers cost nothing.
+/// them and keeps its share of the node's copy. It encodes its gradients, and decodes and adds those of its node. It
+/// then encodes the sum of its share, and decodes and adds the sums of the other nodes. Hops without receivers cost
+/// nothing.
 double zeropp_bytes(double type, const Fabric& fabric) {
   const double width = as_double(fabric.width()), ranks = as_double(fabric.ranks());
   if (ranks == 1) return 0;

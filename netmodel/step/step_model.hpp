@@ -8,7 +8,7 @@
 namespace onebit::netmodel {
 
 enum class Overlap : std::uint8_t {
-  cluster,  ///< as the cluster says (Cluster::overlaps)
+  cluster,  ///< as the cluster specifies (Cluster::overlaps)
   none,     ///< communication follows the backward pass, as in the papers' measurements
   buckets,  ///< dense gradients travel in buckets during the last backward pass, as DDP does
 };
@@ -26,7 +26,7 @@ enum class Sharding : std::uint8_t {
            ///< within nodes and between them
 };
 
-/// Implementation of a codec, which decides how many bytes of memory it touches.
+/// Implementation of a codec. It determines how many bytes of memory the codec touches.
 enum class CodecKernels : std::uint8_t {
   fused,     ///< the passes that fused kernels need (CodecPasses)
   released,  ///< the code that was released with the method (CodecPasses::released)

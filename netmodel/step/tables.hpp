@@ -24,7 +24,7 @@ struct EmbeddingTables {
 /// even split goes to the first GPUs, one table, row or column each.
 enum class TableSplit { table_wise, row_wise, column_wise };
 
-/// What one GPU holds of the tables.
+/// The part of the tables that one GPU holds.
 struct TableShare {
   double ids = 0;        ///< rows that a sample looks up there
   double values = 0;     ///< numbers of a sample's pooled rows there; with a row-wise split, sums of a part of the rows

@@ -39,7 +39,7 @@ struct Workload {
   /// Inputs of all layers for one sample in 2 bytes per element, which a step keeps even if it recomputes everything
   /// else; 0: not known.
   Bytes activations = {};
-  EmbeddingTables tables = {};  ///< its embedding tables, which are not among `parameters`
+  EmbeddingTables tables = {};  ///< its embedding tables, which are not counted in `parameters`
 };
 
 /// Compute times of a step: those of all its micro-batches, and of one update.

@@ -1,6 +1,6 @@
 #pragma once
-// What a codec costs on a GPU: the bytes of memory that its kernels touch. The codecs of compress/ state them, and the
-// step model prices them.
+// The costs of a codec on a GPU: the bytes of memory that its kernels touch. The codecs of compress/ state them, and
+// the step model prices them.
 
 namespace onebit::netmodel {
 

@@ -11,9 +11,9 @@
 
 namespace onebit::netmodel {
 
-/// `tree` is a binomial tree over the workers with one message on every edge. Messages are merged on the way to the
-/// root (up) or passed on from it (down). The collectives listed after it are planned and priced, but no channel
-/// records them.
+/// The collective of an exchange. `tree` is a binomial tree over the workers with one message on every edge. Messages
+/// are merged on the way to the root (up) or passed on from it (down). The collectives listed after `tree` are planned
+/// and priced, but no channel records them.
 enum class Collective : std::uint8_t {
   all_reduce,
   all_to_all,
@@ -26,7 +26,7 @@ enum class Collective : std::uint8_t {
 };
 
 /// Direction of the data as with a parameter server: `up` carries the workers' contributions, `down` the result. A
-/// dense all-reduce is `both`: half of its bytes (the reduce-scatter) count up, half (the all-gather) down.
+/// dense all-reduce is `both`: half of its bytes (the reduce-scatter) count as up, and half (the all-gather) as down.
 enum class Direction : std::uint8_t { up, down, both };
 
 enum class WireType : std::uint8_t { fp32, bits, packed };

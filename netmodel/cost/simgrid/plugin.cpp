@@ -162,7 +162,7 @@ double simulate(const Problem& problem) {
   return sg4::Engine::get_clock();
 }
 
-/// The child's answer: seconds, or a negative number and the reason.
+/// The child's result: seconds, or a negative number and the reason.
 struct Answer {
   double seconds = -1;
   char message[200] = "the simulation ended without an answer";
