@@ -34,7 +34,7 @@ class CompressedMean {
   /// Starts the exchange of a step. Without error feedback, the errors of the last exchange are set to 0.
   void begin(Index step);
 
-  /// Whether this step is one of the first ones, whose vectors are averaged uncompressed. Such steps leave no errors.
+  /// Whether this step is one of the first steps, whose vectors are averaged uncompressed. Such steps leave no errors.
   bool averages() const { return averages(step_); }
 
   /// Takes the vectors of a group of this device's workers. Groups come in order, each worker once.

@@ -37,8 +37,8 @@ struct CodecConfig {
 /// all-reduce of payloads, or by merging them along a tree.
 enum class ExchangePattern { automatic, server, gather, linear, tree };
 
-/// Whether a codec's error is added to the next vector (error feedback). automatic: on for
-/// contractions; for other codecs, off if they are unbiased or their error may grow.
+/// Whether a codec's error is added to the next vector (error feedback). automatic: on for contractions; for other
+/// codecs, off if they are unbiased or their error may grow, and otherwise on.
 enum class Feedback { automatic, ef, none };
 
 /// The type that the workers' errors are stored in from step to step.

@@ -8,7 +8,7 @@ namespace onebit::compress {
 /// of sparse codecs. Nothing is compressed twice, and the received bytes grow with the number of workers.
 class GatherMean final : public Channel {
  public:
-  /// `layout` and `codec` must outlive the channel.
+  /// Makes the channel. `layout` and `codec` must outlive it.
   GatherMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec);
 
   Index error_stride() const override { return layout_.state_size(); }

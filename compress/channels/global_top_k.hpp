@@ -18,7 +18,7 @@ namespace onebit::compress {
 /// recorded traffic is that of the algorithm: the bytes of one worker's payload on every edge of the tree, up and down.
 class GlobalTopKMean final : public Channel {
  public:
-  /// `layout` and `codec` must outlive the channel.
+  /// Makes the channel. `layout` and `codec` must outlive it.
   GlobalTopKMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec);
 
   /// Whether a codec sends a few unchanged elements, chosen deterministically, in payloads of one size.

@@ -20,8 +20,8 @@ namespace onebit::compress {
 /// A column of P that vanishes is left out; the matching column of Q restarts from its initial random numbers.
 class PowerSgdMean final : public Channel {
  public:
-  /// Every segment of `layout` must be a matrix of `tensors`, and `layout` must outlive the channel. Throws ConfigError
-  /// if the layout fuses tensors or treats padding as data.
+  /// Makes the channel. Every segment of `layout` must be a matrix of `tensors`, and `layout` must outlive the channel.
+  /// Throws ConfigError if the layout fuses tensors or treats padding as data.
   PowerSgdMean(const device::Shard& shard, const ExchangeLayout& layout, std::span<const Tensor> tensors,
                const ExchangeConfig& config);
 

@@ -25,7 +25,7 @@ namespace onebit::compress {
 /// over 32 elements and each t_j over 8.
 class ServerMean final : public Channel {
  public:
-  /// `layout`, `up` and `down` must outlive the channel.
+  /// Makes the channel. `layout`, `up` and `down` must outlive it.
   ServerMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& up, const Codec& down);
 
   Index error_stride() const override { return layout_.state_size(); }

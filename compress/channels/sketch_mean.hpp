@@ -14,7 +14,7 @@ namespace onebit::compress {
 /// HEAVYMIX's random filling, as in the authors' experiments (P = 4).
 class SketchMean final : public Channel {
  public:
-  /// `layout` must outlive the channel. Throws ConfigError if padding is treated as data.
+  /// Makes the channel. `layout` must outlive it. Throws ConfigError if padding is treated as data.
   SketchMean(const device::Shard& shard, const ExchangeLayout& layout, const CountSketch& sketch);
 
   Index error_stride() const override { return layout_.state_size(); }

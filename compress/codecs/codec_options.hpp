@@ -10,7 +10,7 @@
 
 namespace onebit::compress {
 
-/// If `valid` is false, throws ConfigError, which names the option (such as codec.k), its value and its range.
+/// Throws ConfigError if `valid` is false. The error names the option (such as codec.k), its value and its range.
 void require_option(const CodecConfig& config, bool valid, const std::string& option, const std::string& value,
                     const std::string& range);
 void require_range(const CodecConfig& config, const std::string& option, Index value, Index low, Index high);

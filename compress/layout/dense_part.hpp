@@ -9,7 +9,7 @@ namespace onebit::compress {
 /// double.
 class DensePart {
  public:
-  /// dense [tensors]: nonzero for the tensors that are kept dense.
+  /// Prepares to exchange the dense tensors. dense [tensors]: nonzero for the tensors that are kept dense.
   DensePart(const device::Shard& shard, std::span<const Tensor> tensors, std::span<const char> dense);
 
   bool empty() const { return parts_.empty(); }

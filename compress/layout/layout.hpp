@@ -86,9 +86,9 @@ class SegmentTable {
 /// ServerMean shows who sends which of these bytes.
 class ExchangeLayout {
  public:
-  /// tensor_sizes: elements per tensor, in the order of the parameter vector. Empty tensors and the tensors marked in
-  /// left_out [tensors] (empty: none) are left out of the exchange. Granularity::fused fuses each run of tensors
-  /// between left-out ones into one vector.
+  /// Makes the segment tables. tensor_sizes: elements per tensor, in the order of the parameter vector. Empty tensors
+  /// and the tensors marked in left_out [tensors] (empty: none) are left out of the exchange. Granularity::fused fuses
+  /// each run of tensors between left-out ones into one vector.
   ExchangeLayout(const device::Device& device, std::span<const Index> tensor_sizes, Index workers,
                  Granularity granularity, Padding padding, std::span<const char> left_out = {});
 
@@ -125,7 +125,7 @@ std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::sp
 /// parts of all devices cover the elements of the layout's own tables.
 class ServerPart {
  public:
-  /// servers: the servers of the device, at least one.
+  /// Makes the part of one device. servers: the servers of the device, at least one.
   ServerPart(const device::Device& device, const ExchangeLayout& layout, Range servers);
 
   /// One segment per exchanged vector: these servers' chunks of it, which are contiguous.

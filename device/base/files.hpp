@@ -19,8 +19,8 @@ constexpr Index kMostText = Index{16} << 20;
 /// reading a device might never end.
 class RegularFile {
  public:
-  /// `what` names the kind of file in messages ("config file"), and `hint` says what the user should name. Throws
-  /// ConfigError if there is no such file, if it is not a regular one, or if it cannot be opened.
+  /// Opens a file. `what` names the kind of file in messages ("config file"), and `hint` says what the user should
+  /// name. Throws ConfigError if there is no such file, if it is not a regular one, or if it cannot be opened.
   RegularFile(std::string path, std::string what, std::string hint = "");
   ~RegularFile();
   RegularFile(const RegularFile&) = delete;

@@ -81,7 +81,7 @@ class Lanes {
 /// A thread of a thread group.
 class GroupMember {
  public:
-  /// others: the barrier at which this thread waits for the other members; null if there are none.
+  /// Makes a member. others: the barrier at which this thread waits for the other members; null if there are none.
   explicit GroupMember(std::barrier<>* others = nullptr) : others_(others) {}
 
   template <class Visit>

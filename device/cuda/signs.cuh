@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(kSumThreads)
 }
 
 /// The packed signs of a chunk with their scales, as a function of the element in the segment. Wherever the chunk
-/// begins, 32-bit counters suffice, because it has few elements.
+/// begins, 32-bit counters suffice, because a chunk has few elements.
 class ChunkSigns {
  public:
   __device__ ChunkSigns(const SignVector& signs, const SignPlace& place, const Chunk& chunk) {

@@ -46,7 +46,7 @@ struct ChunkView {
 class Chunks {
  public:
   Chunks() = default;
-  /// sizes: number of elements of each segment, which may be 0.
+  /// Makes the chunks of several segments. sizes: number of elements of each segment, which may be 0.
   Chunks(const Device& device, std::span<const Index> sizes);
   /// Makes the chunks of a single segment, for any device.
   explicit Chunks(Index size) : segments_(1), count_(ceil_div(size, kChunk)), size_(size) {}

@@ -137,8 +137,8 @@ void for_each_sign_mean(const Device& device, const Chunks& chunks, const Scaled
   device.run([&](const auto& queue) { for_each_sign_mean(queue, chunks.view(), rows, kernel); });
 }
 
-/// Like for_each_sign_mean, but also sets sums[segment] to the sum over i of the results of kernel.bind(segment)(i,
-/// mean), in the order of reduce.
+/// Does the same as for_each_sign_mean, and also sets sums[segment] to the sum over i of the results of
+/// kernel.bind(segment)(i, mean), in the order of reduce.
 template <class Kernel>
 void reduce_sign_mean(const Device& device, const Chunks& chunks, const ScaledSignRows& rows, const Kernel& kernel,
                       double* sums) {

@@ -58,7 +58,7 @@ class GroupLanes {
     member_.each(own.first, own.end(), visit);
   }
 
-  /// Like each, with visit = bind(i / run), so that data can be looked up once per run.
+  /// Does the same as each, with visit = bind(i / run), so that data can be looked up once per run.
   template <class Bind>
   ONEBIT_DEVICE void each_in_runs(Index n, Index run, const Bind& bind) const {
     const Range own = share(n);

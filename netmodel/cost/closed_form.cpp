@@ -113,8 +113,8 @@ class Formulas {
     return step;
   }
 
-  /// Every one of n ranks sends a block to the next rank of the scope, n - 1 times. On M nodes, M - 1 of these steps
-  /// take the network's latency.
+  /// Every one of n ranks sends a block to the next rank of the scope, n - 1 times. M - 1 of these steps take the
+  /// network's latency if the ranks are on M nodes.
   void ring(Scope scope, double block) {
     const double steps = static_cast<double>(members(fabric_, scope)) - 1;
     if (steps == 0) return;

@@ -18,7 +18,7 @@ class TableModel : public CostModel {
  public:
   using OnExtended = std::function<void(const std::string&)>;
 
-  /// on_extended: as in CostModelConfig.
+  /// Makes the model from measurements. on_extended: as in CostModelConfig.
   explicit TableModel(
       std::vector<Measurement> rows, OnExtended on_extended = [](const std::string&) {})
       : rows_(std::move(rows)), on_extended_(std::move(on_extended)) {}

@@ -27,8 +27,8 @@ class NcclTests {
   /// Reads a line from which launcher prefixes have been removed (log_line.hpp). Returns its out-of-place measurement;
   /// none if the line is not a row, or is a row of 0 bytes. Throws std::invalid_argument with the reason if a row is
   /// refused: numbers that contradict each other (size / time is not algbw; busbw is not that of the collective and the
-  /// listed ranks), a collective that cannot be priced, ranks that are not listed; also for a rank that is listed for
-  /// two processes or in a different group from the ranks before it.
+  /// listed ranks), a collective that cannot be priced, ranks that are not listed. Throws the same exception for a rank
+  /// that is listed for two processes or in a different group from the ranks before it.
   std::optional<Measurement> take(const std::string& line);
 
   /// Throws std::invalid_argument if the output did not show which collective was measured.

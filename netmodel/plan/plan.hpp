@@ -12,7 +12,7 @@
 namespace onebit::netmodel {
 
 /// Which ranks exchange with each other: all ranks of the job, the GPUs of each node (local), or the GPUs with the same
-/// position in their nodes (rail). With local and rail, all nodes or rails do the same at the same time.
+/// position in their nodes (rail). With local and rail, all nodes or all rails run the same exchange simultaneously.
 enum class Scope : std::uint8_t { all, local, rail };
 
 enum class Algorithm : std::uint8_t {

@@ -59,13 +59,13 @@ class Tables {
     return uneven([&](const TableShare& share) { return batch_ * share.values * bytes; }, true);
   }
 
-  /// Assumes that every row is read from memory each time that a batch needs it.
+  /// Time of pooling, if every row is read from memory each time that a batch needs it.
   Seconds pooling() const {
     return sweep([&](const TableShare& share) {
       return gpus_ * batch_ * (share.ids * (kIndex + std::max(share.row_bytes, kSector)) + share.values * kNumber);
     });
   }
-  /// For every row of a bag, the bag's gradient is read, and the row is read and written.
+  /// Time of the update. For every row of a bag, the bag's gradient is read, and the row is read and written.
   Seconds update() const {
     return sweep([&](const TableShare& share) {
       return gpus_ * batch_ * share.ids * (kIndex + 3 * std::max(share.row_bytes, kSector));
@@ -76,15 +76,16 @@ class Tables {
   Seconds at_owner(double bytes) const {
     return sweep([&](const TableShare& share) { return (gpus_ - 1) * batch_ * share.values * bytes; });
   }
-  /// The same for each number that a GPU exchanges with the owners of its samples' rows.
+  /// Time of kernels that touch `bytes` bytes for each number that a GPU exchanges with the owners of its samples'
+  /// rows.
   Seconds at_trainer(double bytes) const {
     const bool partial = work_.split == TableSplit::row_wise;  // every other owner has sums of all tables
     return sweep([&](const TableShare& share) {
       return batch_ * (partial ? (gpus_ - 1) * pooled_ : pooled_ - share.values) * bytes;
     });
   }
-  /// The same for each number of the gradients that a GPU encodes. If they are gathered, all owners get the same
-  /// payload.
+  /// Time of kernels that touch `bytes` bytes for each number of the gradients that a GPU encodes. If the gradients are
+  /// gathered, all owners get the same payload.
   Seconds encoding_back(double bytes) const {
     const bool gathers = work_.split == TableSplit::row_wise && !work_.boundary.masked;
     if (!gathers) return at_trainer(bytes);

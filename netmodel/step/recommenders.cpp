@@ -60,10 +60,10 @@ std::vector<Index> terabyte_rows(Index most) {
           2'209, 11'938, 155,    4,     976,    14, most,  most,  most, 590'152, 12'973,    108,     36};
 }
 
-/// Time of both passes of the dense layers that does not depend on the batch. It is inferred, not measured: TorchRec's
-/// example took 7.2 ms for steps of 256 samples on each of eight A100s (facebookresearch/dlrm, torchrec_dlrm/README.MD:
-/// 284,615 samples per second), of which the GPU needs 0.2 ms. Other programs need less: NVIDIA's example takes 8.0 ms
-/// for 32,768 samples on an A100.
+/// The part of the time of both passes of the dense layers that does not depend on the batch. It is inferred, not
+/// measured: TorchRec's example took 7.2 ms for steps of 256 samples on each of eight A100s (facebookresearch/dlrm,
+/// torchrec_dlrm/README.MD: 284,615 samples per second), of which the GPU needs 0.2 ms. Other programs need less:
+/// NVIDIA's example takes 8.0 ms for 32,768 samples on an A100.
 constexpr Seconds kFixed{7e-3};
 
 /// Times in mixed precision on every GPU, with a third of the time in the forward pass: the fixed part, products at

@@ -7,9 +7,9 @@
 namespace onebit::compress {
 
 /// QSGD (Alistarh et al. 2017, section 3.1): C[y]_i = N sgn(y_i) l_i / s, where l_i is s |y_i| / N, rounded at random
-/// to one of its two neighbours so that its expectation is exact. N is the norm of y_i's bucket: ||y||_2 as in the
-/// theory, or max|y| as in the paper's experiments. The codec is unbiased up to 2^-24 of a level, the resolution of the
-/// random numbers.
+/// to one of the two neighbouring integers so that its expectation is exact. N is the norm of y_i's bucket: ||y||_2 as
+/// in the theory, or max|y| as in the paper's experiments. The codec is unbiased up to 2^-24 of a level, the resolution
+/// of the random numbers.
 ///
 /// Payload: with Elias packing, the payload's size (uint32); N of every bucket (float32); and the levels, packed over
 /// the whole segment. The paper packs every bucket separately and codes the levels with recursive Elias codes; this

@@ -58,7 +58,7 @@ struct E5m2 {
 /// Bound: with h = kHalfStep, an element's error is at most the larger of min(|y|, h s) and r|y|, with r^2 =
 /// kRelativeSquare; the largest element has no error. ||e||^2 / ||y||^2 is largest when the m - 1 other elements of a
 /// block are all h s: 1 - delta = (m - 1) / ((kLargest / h)^2 + m - 1) + r^2. Numbers below float32's normal range
-/// count as zero, as in all kernels, and the bound leaves them out.
+/// count as zero, as in all kernels, and the bound does not cover them.
 template <class Number>
 struct BlockScaled {
   Index block = 0;  ///< elements that share a scale; 0: the segment
