@@ -1,6 +1,6 @@
 #pragma once
 // Collectives among the virtual workers. A channel takes the rows of a device's workers in groups, returns the combined
-// vector on every device, and records the traffic, which it measures on the buffers that it filled. Exchanges are
+// vector on every device, and records the traffic, which it measures from the buffers that it filled. Exchanges are
 // collective: every device of the run must call them.
 
 #include "compress/codecs/codec.hpp"

@@ -92,7 +92,7 @@ class Codec {
   /// Otherwise it decodes to numbers that are not finite.
   virtual bool refuses() const { return true; }
 
-  /// What encoding and decoding cost, as the step model assumes and 'bench kernels' measures.
+  /// The costs of encoding and decoding, which the step model assumes and 'bench kernels' measures.
   virtual netmodel::CodecPasses passes() const = 0;
 
   /// Guaranteed delta: ||x - C[x]||^2 <= (1 - delta) ||x||^2 for every segment of n elements; empty if nothing is

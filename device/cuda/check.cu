@@ -47,7 +47,7 @@ const char* hint(cudaError_t status) {
 }
 
 [[noreturn]] void fail(cudaError_t status, const std::string& call, const std::string& kernel) {
-  cudaGetLastError();  // clears the error, so that a later launch is not blamed
+  cudaGetLastError();  // clears the error, so that a later launch is not blamed for it
   if (lacks_memory(status)) throw std::bad_alloc();
   throw DeviceError("CUDA call failed: " + call + ": " + cudaGetErrorString(status),
                     current_gpu() + (kernel.empty() ? "" : ", " + kernel), hint(status));

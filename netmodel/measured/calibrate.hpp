@@ -13,7 +13,7 @@ namespace onebit::netmodel {
 struct Fit {
   Cluster cluster;                ///< cluster with the fitted links and this choice of the algorithm
   bool fits_gpu_latency = false;  ///< whether the GPU link's latency was fitted; if not, the sizes do not determine it
-  bool fits_nic_latency = false;  ///< whether the network link's was fitted; if not, the sizes do not determine it
+  bool fits_nic_latency = false;  ///< whether the latency of `nic` was fitted; if not, the sizes do not determine it
   bool fits_penalty = false;      ///< whether the scale penalty was fitted; if not, there are too few node counts
   std::vector<double> residuals;  ///< predicted / measured - 1 for each row
   /// Residual of each row in a fit without the rows of the same numbers of nodes and GPUs; NaN if the remaining rows

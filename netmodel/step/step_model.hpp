@@ -37,7 +37,8 @@ struct StepOptions {
   /// Size of a bucket of gradients; 0: 25 MB, doubled as long as that saves time, or all gradients after the pass
   /// if that is cheaper.
   Bytes bucket{};
-  /// Fraction by which communication slows the backward pass down while the two overlap; 2 to 10% have been observed.
+  /// Fraction by which communication slows the backward pass down while the two overlap; slowdowns of 2 to 10% have
+  /// been observed.
   double stretch = 0.05;
   CodecKernels codec = CodecKernels::fused;
   bool hierarchical = false;  ///< whether the compressed exchange is dense within nodes and 1-bit between them

@@ -1,5 +1,5 @@
 #pragma once
-// Compute times of a GPU in a step, measured or estimated, and tensors, for the models of the papers and for language
+// Compute times of a GPU in a step (measured or estimated) and tensors, for the models of the papers and for language
 // models that are trained today.
 
 #include <span>
