@@ -82,7 +82,7 @@ struct NodeFactor {
   friend bool operator==(const NodeFactor&, const NodeFactor&) = default;
 };
 
-/// Identical nodes of GPUs, joined by a network. Each GPU runs one worker (rank).
+/// Nodes of GPUs, all of one kind, joined by a network. Each GPU runs one worker (rank).
 struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description

@@ -20,8 +20,8 @@ struct MemoryEstimate {
   bool fits() const { return total() <= capacity; }
 };
 
-/// Returns the memory of a training step. `compresses`: whether the optimizer exchanges encoded vectors; if so, nothing
-/// is sharded.
+/// Returns the memory that a training step needs on a GPU. `compresses`: whether the optimizer exchanges encoded
+/// vectors; if so, nothing is sharded.
 MemoryEstimate memory_of(const Workload& workload, Index batch, bool compresses, const Fabric& fabric,
                          Sharding sharding);
 
