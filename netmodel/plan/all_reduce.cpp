@@ -85,8 +85,8 @@ double tree_depth(const Fabric& fabric) {
 }
 
 /// Visits the NVLS flows of the first GPU in every node. Every GPU exchanges its part of the vector with other nodes on
-/// its rail. In its node it moves `inside` bytes in all; what it exchanges with other nodes does not pass the
-/// switch, and is not counted twice.
+/// its rail. Within its node it moves `inside` bytes, less the bytes that it exchanges with other nodes, which do not
+/// pass the switch.
 void visit_nvls(const Fabric& fabric, Bytes vector, Bytes inside, const FlowVisit& visit) {
   const Index nodes = fabric.nodes(), width = fabric.width();
   const Bytes half = 0.5 / as_double(width) * vector;

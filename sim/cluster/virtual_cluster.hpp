@@ -89,7 +89,8 @@ class VirtualCluster {
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
   /// Replicas of this process, by rank.
   const std::vector<Replica>& replicas() const { return replicas_; }
-  std::string devices() const;  ///< text of the option `devices`, with the threads and their processor
+  std::string devices() const;  ///< text of the option `devices`, with the threads and their processor, and
+                                ///< with the number of processes if there are several
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 
