@@ -15,11 +15,11 @@ namespace onebit::analysis {
 /// Quantity on a curve's x axis. `seconds` are estimated for a cluster.
 enum class Axis { steps, samples, bytes, seconds };
 
-/// Evaluated loss of an arm, averaged over its finished runs (or, if none finished, over all that have evaluations) at
-/// the steps at which all of these were evaluated. Point::loss.count is the number of these runs.
+/// Evaluated loss of an arm, averaged over its finished runs (or, if none finished, over all runs that have
+/// evaluations), at the steps where all of these runs were evaluated. Point::loss.count is the number of these runs.
 struct LossCurve {
   struct Point {
-    double x;  ///< mean over the runs: seeds may freeze at different steps and so send different numbers of bytes
+    double x;  ///< mean over the runs, which may freeze at different steps and then send different numbers of bytes
     Interval loss;
   };
   Axis axis = Axis::steps;
@@ -32,15 +32,15 @@ struct RunCurve {
   std::uint32_t seed = 0;
   Outcome outcome = Outcome::finished;
   std::vector<double> losses;
-  std::vector<std::vector<double>> x;  ///< [axis][evaluation], the axes in the order of ArmFigures::curves
+  std::vector<std::vector<double>> x;  ///< positions [axis][evaluation]; axes in the order of ArmFigures::curves
 };
 
 /// Seconds on one cluster, estimated by each run's Timeline, with an interval over the seeds.
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;
-  /// Time of the run that example_times selects, if its exchanges take longer or shorter by the cluster's uncertainty;
-  /// only in ArmFigures::seconds.
+  /// Times of the run that example_times selects, if its exchanges take longer or shorter by the cluster's uncertainty;
+  /// set only in ArmFigures::seconds.
   double longer = std::numeric_limits<double>::quiet_NaN(), shorter = longer;
 };
 
@@ -58,8 +58,8 @@ struct RunTimes {
 };
 
 /// Cost of reaching the target, over the runs that finished or diverged; the intervals are NaN if one of these runs did
-/// not reach the target. See reached_at. If is_rough for a run, they are upper bounds instead: the largest
-/// over the runs (evaluated_at), without half-widths.
+/// not reach the target. See reached_at. If is_rough() holds for a run, they are upper bounds instead: the largest
+/// values over the runs (evaluated_at), without half-widths.
 struct TargetCost {
   Index runs = 0, reached = 0;
   bool is_bound = false;
@@ -92,7 +92,7 @@ const RunTimes& example_times(const ArmFigures& arm);
 /// The figures of several arms. Runs that compute the same gradients share one compute time.
 struct PricedArms {
   std::vector<ArmFigures> arms;           ///< in the order given
-  std::vector<ComputingGroup> computing;  ///< compute times used; none if the rules give a workload or both passes
+  std::vector<ComputingGroup> computing;  ///< compute times used; empty if the rules give a workload or both passes
 };
 
 /// Computes the figures of arms and their times on clusters with distinct names; `target` is the loss to reach, or NaN.

@@ -13,14 +13,15 @@ inline constexpr const char* kLabel = "label";
 
 /// Returns a name for each of several distinct configurations (maps from option to value). A name consists of differing
 /// options, but only of as many as are needed to distinguish all configurations. kLabel comes first, then the optimizer
-/// and its learning rate. The label and the optimizer appear as values alone, other options with the last part of their
-/// name if that is unambiguous: "onebit-adam, lr 0.001"; "lr" is always optimizer.lr. An option that a configuration
-/// lacks is "unset". A single configuration is named after its label or else its optimizer, or "run" if it has neither.
+/// and its learning rate. The label and the optimizer appear as bare values; other options appear with the last part of
+/// their name if that part is unambiguous: "onebit-adam, lr 0.001"; "lr" is always optimizer.lr. An option that a
+/// configuration lacks appears as "unset". A single configuration is named after its label or else its optimizer, or
+/// "run" if it has neither.
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
-/// Says what the labels of configurations stand for: the options in which labels differ, without those that vary within
-/// a label or have no effect with the label's optimizer and codec: "small is adam, batch 8; ef-sgd has codec top-k".
-/// Empty if there are no labels, or if labels differ only in the optimizers that they name.
+/// Explains the labels of configurations by the options in which the labels differ, except those that vary within a
+/// label or have no effect with the label's optimizer and codec: "small is adam, batch 8; ef-sgd has codec top-k".
+/// Returns an empty text if there are no labels, or if labels differ only in the optimizers that they name.
 std::string label_meanings(std::span<const std::map<std::string, std::string>> arms);
 
 /// Returns an arm's name as it appears in a sentence: "adam (lr 0.01, batch 8)" for "adam, lr 0.01, batch 8".
@@ -33,15 +34,15 @@ bool names_rate(const std::string& name, const std::map<std::string, std::string
 /// codec decide it.
 bool has_effect(const std::string& option, const std::map<std::string, std::string>& arm);
 
-/// Orders values of an option: numbers by size and before words; values such as fixed:20 and fixed:100 by what follows
-/// the colon.
+/// Whether value a of an option comes before value b. Numbers are ordered by size and come before words; values such as
+/// fixed:20 and fixed:100 are ordered by what follows the colon.
 bool value_before(const std::string& a, const std::string& b);
 
 /// Whether configuration a comes before b. Compares the values of their options: first the label, then the optimizer,
 /// then its learning rate, then the others by name. Numbers are ordered by size and come before other values.
 bool options_before(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b);
 
-/// Returns the number if the whole text is one; otherwise NaN.
+/// Returns the number that the whole text represents; NaN if the text is not a number.
 double number_in(const std::string& text);
 
 }  // namespace onebit::analysis

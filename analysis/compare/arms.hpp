@@ -1,5 +1,6 @@
 #pragma once
-// Reading many logs: each is read once, unusable ones are listed, and the rest are grouped into arms over seeds.
+// Reads many logs: each is read once, unusable ones are listed, and the rest are grouped into arms, whose runs differ
+// only in their seeds.
 
 #include <functional>
 #include <map>
@@ -20,13 +21,13 @@ struct Run {
   Index rows = 0;  ///< number of rows of /steps
 };
 
-/// How a run counts. finished: it reached its end, with a finite loss in its last evaluation (a replay has no
-/// evaluations). diverged: its status says so, or that loss is not finite. failed: its status says so. unfinished: it
-/// was stopped or killed, or is still running.
+/// Outcome of a run, as comparisons count it. finished: the run reached its end, with a finite loss in its last
+/// evaluation (a replay has no evaluations). diverged: this is its status, or that loss is not finite. failed: this is
+/// its status. unfinished: it was stopped or killed, or is still running.
 enum class Outcome { finished, diverged, failed, unfinished };
 Outcome outcome_of(const Run& run);
 
-/// Returns in words why a run did not finish, such as "diverged: the loss is not finite"; empty for a run that
+/// Returns a description of why a run did not finish, such as "diverged: the loss is not finite"; empty for a run that
 /// finished.
 std::string reason_of(const Run& run);
 
@@ -38,16 +39,16 @@ struct LogSet {
 /// Returns the paths of the logs directly in a folder, sorted by name. Throws ConfigError if the folder cannot be read.
 std::vector<std::string> logs_in(const std::string& folder);
 
-/// Returns every file once, in order. A folder stands for the *.h5 files directly in it, sorted by name, except this
-/// program's tables (a sweep's index). Throws ConfigError for a folder without a log.
+/// Returns every file once, in order. A folder stands for the *.h5 files directly in it, sorted by name, except tables
+/// that this program wrote (the index of a sweep). Throws ConfigError for a folder without a log.
 std::vector<std::string> log_paths(std::span<const std::string> paths);
 
 /// Reads a whole log, however short. Throws what the reader and exchanges_of throw.
 Run load_run(const sim::LogReader& log);
 
-/// Throws ConfigError if a log holds too little for a comparison: fewer than two rows of steps, or no evaluation
-/// with a finite loss. A run that diverged or failed needs neither, because that is its result; a replay has no
-/// evaluations.
+/// Throws ConfigError if a log holds too little for a comparison: fewer than two rows of steps, or no evaluation with a
+/// finite loss. A run that diverged or failed needs neither, because the divergence or failure is its result; a replay
+/// has no evaluations.
 void require_enough(const Run& run);
 
 /// Reads a log for a comparison. Throws what load_run and require_enough throw.
@@ -63,7 +64,7 @@ using OptionValues = std::map<std::string, std::string>;  ///< values by option
 
 /// Returns the options that define a run's arm: those that decide results, except the seed, how often rows are logged
 /// or the model is evaluated, what is probed (probe.curvature, probe.moved), and the location of the data, whose hash
-/// identifies them. For devices only the backend counts.
+/// identifies them. Of the devices, only the backend counts.
 OptionValues arm_options(const Run& run);
 
 /// Runs that differ only in their seed.
@@ -73,7 +74,8 @@ struct Arm {
   std::vector<Run> runs;  ///< runs in the order of their seeds; at least one
 };
 
-/// Losses of the first and the last evaluation, means over the finished runs of an arm; NaN without evaluations.
+/// Losses of the first and the last evaluation, as means over the finished runs of an arm; NaN if there are no
+/// evaluations.
 struct StartAndEnd {
   double start, end;
   Index runs;
@@ -83,14 +85,14 @@ struct StartAndEnd {
 };
 StartAndEnd start_and_end(const Arm& arm);
 
-/// Returns those of one finished run, which has evaluations.
+/// Returns the losses of one finished run, which must have evaluations.
 StartAndEnd losses_of(const Run& run);
 
 /// Groups runs into arms. If every arm has a label, arms are named by their labels and the options in which they differ
-/// (arm_names), and sorted by them. Otherwise they are named after their files, <arm>-<seed>.h5, if that gives distinct
-/// names, and then stay in order of appearance; failing that, by the options in which they differ. If one log has an
-/// option that another lacks, because an older program wrote the latter, they belong to different arms. Throws
-/// ConfigError for two runs of one arm and seed.
+/// (arm_names), and are sorted by both. Otherwise they are named after their files, <arm>-<seed>.h5, if that gives
+/// distinct names, and then stay in order of appearance; failing that, they are named by the options in which they
+/// differ. If one log has an option that another lacks, because an older program wrote the latter, they belong to
+/// different arms. Throws ConfigError for two runs of one arm and seed.
 std::vector<Arm> arms_of(std::vector<Run> runs);
 
 }  // namespace onebit::analysis

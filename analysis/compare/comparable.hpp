@@ -1,5 +1,5 @@
 #pragma once
-// Whether runs may share a table: the same problem, measured in the same way.
+// Checks whether runs may share a table: they must have the same problem, measured in the same way.
 
 #include <span>
 
@@ -14,7 +14,7 @@ namespace onebit::analysis {
 /// An option that only one of the logs has, because the other is older, is not compared.
 void require_comparable(const Run& a, const Run& b);
 
-/// Compares each run with the first.
+/// Throws ConfigError if a run is not comparable with the first one.
 void require_comparable(std::span<const Run> runs);
 
 }  // namespace onebit::analysis

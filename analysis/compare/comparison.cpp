@@ -98,7 +98,7 @@ std::vector<Verdict> judge_all(std::span<const Arm> arms, const std::vector<Rate
   return verdicts;
 }
 
-/// Adds to each verdict how thoroughly its learning rates were searched.
+/// States in each verdict's sentence and warnings how thoroughly its learning rates were searched.
 void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& pairs, std::vector<Verdict>& verdicts) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const RateGrid& there = grid_with(grids, pairs[i].reference);

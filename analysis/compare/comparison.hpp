@@ -19,7 +19,7 @@ struct ComparisonRequest {
   double margin = default_margin;  ///< margin of the verdicts (Criterion); above 0
   double target = std::numeric_limits<double>::quiet_NaN();  ///< loss to reach; NaN: see Comparison
   std::vector<netmodel::Cluster> clusters = {};              ///< clusters to price on, with distinct names
-  PriceRules rules = {};                                     ///< how steps become seconds on the clusters
+  PriceRules rules = {};                                     ///< rules for converting steps to seconds on the clusters
 };
 
 struct Comparison {
@@ -32,11 +32,11 @@ struct Comparison {
   bool target_skips_risen = false;  ///< whether the default target leaves out an arm that ended above its start
   Index evaluations = 0;            ///< fewest evaluations of a finished run
   std::vector<ArmFigures> arms;     ///< figures of the arms, in the given order
-  /// The compute times used; none if the rules give a workload or both passes.
+  /// The compute times used; empty if the rules give a workload or the times of both passes.
   std::vector<ComputingGroup> computing;
   std::vector<RateGrid> grids;
   /// Verdicts on every grid at its best rate, against its reference (references_of). The best rates are judged on the
-  /// same seeds by which they were chosen, which favours larger grids; the grids' warnings say so.
+  /// same seeds by which they were chosen, which favours larger grids; the grids' warnings mention this.
   std::vector<Verdict> verdicts;
   /// Verdicts on all other arms: those at a rate that is not the best of their grid, or in the grid of their reference.
   std::vector<Verdict> other_rates;
@@ -45,10 +45,10 @@ struct Comparison {
   std::vector<std::string> notes;           ///< meanings of labels, notes of References
 };
 
-/// Verdicts of one family, whose level is corrected for their number.
+/// Verdicts of one family, whose level is corrected for the number of verdicts.
 struct VerdictSection {
   std::string heading;  ///< empty if there is only one section
-  std::string rule;     ///< text_of the family's criterion
+  std::string rule;     ///< result of text_of for the family's criterion
   std::span<const Verdict> verdicts;
 };
 

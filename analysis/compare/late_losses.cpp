@@ -80,7 +80,8 @@ std::string falling_text(const Arm& behind, const Arm& ahead, double margin, boo
          (open ? ": a longer run may end differently" : ": a longer run may change the order");
 }
 
-/// Sets hinges_on_last, with a warning as the result, or rests_on_last; otherwise the result is empty.
+/// Checks a verdict against the last fifth of the steps. Sets hinges_on_last and returns a warning, or sets
+/// rests_on_last, or sets neither. Without a warning, the result is empty.
 std::string hinge_text(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   std::vector<double> here, there;
   double rise = 0;

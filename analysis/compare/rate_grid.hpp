@@ -14,15 +14,16 @@ namespace onebit::analysis {
 struct RateGrid {
   std::string name;  ///< the arm's name if there is only one; otherwise a name from the other options (arm_names)
   std::vector<std::size_t> arms;    ///< indices in the list of arms, by ascending rate
-  std::vector<double> rates;        ///< learning rates of these arms; NaN: the log does not say
-  std::optional<std::size_t> best;  ///< index in the two lists above of the lowest mean final loss, among rates with a
-                                    ///< finished run and no diverged one; none: there is no such rate
+  std::vector<double> rates;        ///< learning rates of these arms; NaN: not in the log
+  std::optional<std::size_t> best;  ///< index in the two lists above of the rate with the lowest mean final
+                                    ///< loss, among rates with a finished run and no diverged one; none: there
+                                    ///< is no such rate
 
-  /// Whether the best rate is the smallest or the largest of several: a better one may be beyond it.
+  /// Whether the best rate is the smallest or the largest of several. A better rate may then lie beyond it.
   bool best_at_edge() const;
   /// Returns the largest factor by which the nearest rates differ from the best one; 1 if there are none.
   double gap_at_best() const;
-  /// Whether that factor is above 5: rates between them may be better.
+  /// Whether gap_at_best() is above 5. Rates in the gap may then be better.
   bool is_coarse() const;
 };
 

@@ -48,7 +48,7 @@ std::optional<std::size_t> parent_arm(std::span<const Arm> arms, std::span<const
   return best;
 }
 
-/// Whether an arm is no use as a reference: one of its runs diverged, or it ended above its starting loss.
+/// Whether an arm is useless as a reference: one of its runs diverged, or it ended above its starting loss.
 bool has_failed(const Arm& arm) {
   const auto diverged = [](const Run& run) { return outcome_of(run) == Outcome::diverged; };
   return std::ranges::any_of(arm.runs, diverged) || start_and_end(arm).rose();
@@ -105,9 +105,9 @@ Index children_of(const Arm& arm, std::span<const Arm> arms) {
       arms, [&](const Arm& other) { return optim::parent_of(optimizer_of(other)) == optimizer_of(arm); });
 }
 
-/// Returns the baseline of the arms that have no parent among the runs. It has no parent itself. Preferably it has
-/// not failed; among such arms, it is the one called "dense", or else one whose optimizer has no parent at all, because
-/// it compresses nothing; among these, it is the parent of most other arms, or the first of several.
+/// Returns the baseline of the arms that have no parent among the runs. It has no parent itself. Preferably it has not
+/// failed (has_failed); among such arms, it is the one called "dense", or else one whose optimizer has no parent at
+/// all, because it compresses nothing; among these, it is the parent of most other arms, or the first of several.
 std::size_t root_of(std::span<const Arm> arms, std::span<const std::optional<std::size_t>> of) {
   const auto rank = [&](std::size_t i) {
     const bool original = optim::parent_of(optimizer_of(arms[i])).empty();

@@ -13,9 +13,9 @@ namespace onebit::analysis {
 /// The arm that each arm is compared with, as indices in the list of arms.
 struct References {
   std::size_t baseline = 0;  ///< arm that arms without a parent among the runs are compared with
-  /// [arms]: the arm with which each arm is compared; none for the baseline itself.
+  /// The arm with which each arm is compared, [arms]; none for the baseline itself.
   std::vector<std::optional<std::size_t>> of;
-  std::vector<std::string> notes;  ///< missing parents; a baseline that is not at its best rate
+  std::vector<std::string> notes;  ///< notes on missing parents and on a baseline that is not at its best rate
 };
 
 /// Returns the arm at a grid's best rate; the grid's first arm if no rate is best.
@@ -29,9 +29,9 @@ const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 /// options differ least from the arm's is used, or the first of several that are equally near. Arms without a parent
 /// among the runs are compared with one of them, at the best rate of its grid: preferably one that neither diverged nor
 /// ended above its starting loss; among these, the one called "dense" or else one whose optimizer has no parent; among
-/// these, the parent of most other arms, or the first of several. If `baseline` names an arm, or a grid and thereby
-/// the arm at its best rate, all others are compared with that arm. Throws ConfigError for a name that neither an arm
-/// nor a grid has, with the nearest name of an arm.
+/// these, the parent of most other arms, or the first of several. If `baseline` names an arm, all others are compared
+/// with it; if it names a grid, all others are compared with the arm at the grid's best rate. Throws ConfigError for a
+/// name that neither an arm nor a grid has; the message contains the nearest name of an arm.
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline);
 
 }  // namespace onebit::analysis

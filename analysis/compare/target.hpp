@@ -16,11 +16,12 @@ double reached_at(std::span<const double> x, std::span<const double> loss, doubl
 /// Returns the x of the first evaluation at or below the target. NaN: not reached.
 double evaluated_at(std::span<const double> x, std::span<const double> loss, double target);
 
-/// Returns the x of the evaluation before that, or of the first evaluation. NaN: not reached.
+/// Returns the x of the evaluation before the one that evaluated_at() finds, or of the first evaluation if there is
+/// none before it. NaN: not reached.
 double evaluated_before(std::span<const double> x, std::span<const double> loss, double target);
 
-/// Whether the loss never rises from one evaluation to the next until it reaches the target. If it does, it may also
-/// have reached the target between two earlier evaluations.
+/// Whether the loss never rises from one evaluation to the next until it reaches the target. If it does rise, it may
+/// also have reached the target between two earlier evaluations.
 bool falls_until(std::span<const double> loss, double target);
 
 /// Whether the loss comes within 5% of the target and rises again before it reaches the target, with more than one step
@@ -31,8 +32,8 @@ bool turns_near(std::span<const double> steps, std::span<const double> loss, dou
 /// one step, and by more than a fifth of the steps until the second one.
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target);
 
-/// Returns the lowest loss that every finished run of these arms reached: the best evaluated loss of the worst of them.
-/// NaN if none finished.
+/// Returns the lowest loss that every finished run of these arms reached: the highest of the runs' best evaluated
+/// losses. NaN if none finished.
 double common_target(std::span<const Arm* const> arms);
 
 }  // namespace onebit::analysis

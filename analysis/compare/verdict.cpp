@@ -27,7 +27,7 @@ std::string percent(double share) {
 /// Differences beyond this share are given as ratios.
 constexpr double kTenfold = 9;
 
-/// Significance level with which readers compare a p.
+/// Significance level with which a p is usually compared.
 constexpr double kUsualLevel = 0.05;
 
 std::string times(double shift) {
@@ -121,7 +121,8 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
   return text;
 }
 
-/// Says which arm ended above its starting loss: "b ended at a loss of 17473, above its starting loss of 2.72 (...)".
+/// Returns the clause on the arm that ended above its starting loss: "b ended at a loss of 17473, above its starting
+/// loss of 2.72 (...)".
 std::string failure(const Arm& baseline, const Arm& arm) {
   const Arm& failed = start_and_end(arm).rose() ? arm : baseline;
   return untrained_text(failed.name, start_and_end(failed));
@@ -162,8 +163,8 @@ std::string text_of(const Rates& rates) {
   return shortest(rates.rate) + " (of " + std::to_string(rates.tried.size()) + " tried)";
 }
 
-/// Returns the learning rates and how many were tried, without what the names of the arms already say; empty if they
-/// say it all.
+/// Returns the learning rates and how many were tried, without the parts that the names of the arms already contain;
+/// empty if the names contain everything.
 std::string rates_clause(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
   const Rates &here = verdict.arm_rates, &there = verdict.baseline_rates;
   const bool known = std::isfinite(here.rate) && std::isfinite(there.rate);

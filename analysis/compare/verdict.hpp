@@ -25,7 +25,7 @@ struct Criterion {
   double level_of_each() const { return 1 - (1 - level) / static_cast<double>(comparisons > 1 ? comparisons : 1); }
 };
 
-/// Largest number of seeds that is worth naming.
+/// Largest number of seeds that texts state; a larger one appears as "more than 1000 seeds".
 inline constexpr Index useful_seeds = 1000;
 
 /// Power for which an unresolved verdict's number of seeds is computed.
@@ -40,7 +40,7 @@ enum class Judgement {
   too_few_seeds,            ///< fewer than two pairs
   not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
   /// One arm ended above its starting loss (StartAndEnd::rose) and the other did not, and the losses are not
-  /// equivalent. Losses that blew up vary by orders of magnitude over the seeds, so that their ratio says nothing.
+  /// equivalent. Losses that blew up vary by orders of magnitude from seed to seed, so their ratio is meaningless.
   not_comparable_untrained,
   undefined,  ///< the baseline has a final loss of 0, so there is no relative difference
 };
@@ -48,7 +48,7 @@ enum class Judgement {
 /// Returns "not_resolved", "equivalent", ...
 std::string_view name(Judgement judgement);
 
-/// Judges by the interval alone, which has the criterion's level_of_each.
+/// Judges by the interval alone, which must have the criterion's level_of_each.
 Judgement judge(const Difference& difference, double margin = default_margin);
 
 /// Whether the whole interval lies within ±margin. This is a pair of one-sided tests (TOST), each with an error
@@ -57,7 +57,7 @@ bool within_margin(const Difference& difference, double margin);
 
 /// Learning rate of an arm, and the ascending rates of its grid, this rate included.
 struct Rates {
-  double rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: the log does not say
+  double rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: not in the log
   std::vector<double> tried;
 };
 
@@ -67,25 +67,26 @@ struct Verdict {
   Criterion criterion;
   std::vector<std::uint32_t> seeds;  ///< seeds that finished in both arms, ascending
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
-  /// Difference of accuracies over these seeds, as a share (0.01: one point), and that of AUCs; their intervals have
-  /// level_of_each, but are not among the comparisons. NaN if runs have no accuracy or no AUC.
+  /// Difference of accuracies over these seeds, as a share (0.01: one point), and difference of AUCs. Their intervals
+  /// have level_of_each, but they are not counted among the comparisons. NaN if runs have no accuracy or no AUC.
   Interval accuracy = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), 0};
   Interval auc = accuracy;
   bool neither_trained = false;  ///< whether both arms ended above their starting losses
   bool equivalent = false;       ///< whether within_margin holds and the arms can be judged
-  /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
-  /// seeds to detect the margin. Otherwise 0.
+  /// Difference that seeds_needed refers to, if unresolved: the margin, or half of it if there are already enough seeds
+  /// to detect the margin. Otherwise 0.
   double visible = 0;
-  Index seeds_needed = 0;    ///< if unresolved: pairs needed to resolve `visible` with verdict_power; otherwise 0
-  Index seeds_for_seen = 0;  ///< the same for the observed difference; 0 if that is not above `visible`
-  /// If unresolved and the mean lies within the margin: pairs needed for an interval within the margin with
-  /// verdict_power, if the true difference is 0. Otherwise, or if there are already that many pairs, it is 0.
+  Index seeds_needed = 0;    ///< pairs needed to resolve `visible` with verdict_power, if unresolved; otherwise 0
+  Index seeds_for_seen = 0;  ///< the same for the observed difference; 0 if it is not above `visible`
+  /// Pairs needed for an interval within the margin with verdict_power, if the true difference is 0; computed if
+  /// unresolved and the mean lies within the margin. Otherwise, or if there are already that many pairs, it is 0.
   Index seeds_for_equivalence = 0;
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."
-  /// Whether the means over the last fifth of the steps give another verdict: see add_late_warnings.
+  /// Whether the means over the last fifth of the steps give another verdict (add_late_warnings).
   bool hinges_on_last = false;
-  /// Whether a verdict cannot be checked so, because a run has fewer than least_late_evaluations there.
+  /// Whether the verdict cannot be checked against the last fifth of the steps, because a run has fewer than
+  /// least_late_evaluations evaluations there.
   bool rests_on_last = false;
   /// Warnings about runs left out, arms of different lengths and seeds without a partner, and those of
   /// add_late_warnings.
@@ -98,42 +99,43 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
 /// Returns the number of comparisons and their criterion: "3 comparisons, each judged by its 98.3% interval (...)".
 std::string text_of(const Criterion& criterion);
 
-/// Returns the same for the criterion of a family, with the meanings of the words that its verdicts use.
+/// Returns the same text for the criterion of a family of verdicts, and explains the terms that these verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
 /// Returns "b ended at a loss of 4.2e+09, above its starting loss of 2.8 (means over 4 seeds, of
 /// which 2 ended above)".
 std::string untrained_text(const std::string& arm, const StartAndEnd& losses);
 
-/// Returns "detecting 1% takes about 11 seeds, showing equivalence about 14 seeds if the losses
-/// agree", with "the observed difference about 18 seeds" if that is above the one to detect.
+/// Returns "detecting 1% takes about 11 seeds, showing equivalence about 14 seeds if the losses agree". Also states
+/// "the observed difference about 18 seeds" if that difference is larger than the one to detect.
 std::string need_text(const Verdict& verdict);
 
 /// Returns "accuracy is 1.2 points lower (95% interval -2 to -0.4, not counted among the comparisons)"; empty unless
 /// the interval excludes 0 and both arms trained.
 std::string accuracy_text(const Verdict& verdict);
 
-/// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers beyond any use.
+/// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers above useful_seeds.
 std::string seeds_needed_text(Index seeds);
 
-/// Whether range_text states an interval as ratios, because it or its mean reaches above ten times or below a
-/// thousandth.
+/// Whether range_text states an interval as ratios, because the mean or the upper end of the interval is above ten
+/// times, or the lower end is below a thousandth.
 bool in_times(const Difference& difference);
 
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
 std::string shift_text(const Difference& difference);
 
-/// Returns "final loss 8.7% lower (95% interval -18.9% to 1.5%", to be continued and closed; in_times, "final loss 8.48
-/// times as high (95% interval 6.78 to 10.6 times as high".
+/// Returns "final loss 8.7% lower (95% interval -18.9% to 1.5%", with the parenthesis left open for the caller; if
+/// in_times(), "final loss 8.48 times as high (95% interval 6.78 to 10.6 times as high".
 std::string estimate_text(const Difference& difference, const std::string& level);
 
 /// Returns the interval of a difference: "-3.56% to 5.3%", "0.4 to 1641 times as high".
 std::string range_text(const Difference& difference);
 
-/// Returns the p of the sign-flip test: "p = 0.25, the least possible" if so few seeds cannot give a smaller one.
+/// Returns the p of the sign-flip test as text, such as "p = 0.25, the least possible" if so few seeds cannot give a
+/// smaller p.
 std::string p_text(const Difference& difference);
 
-/// Formats a level as 95%, 98.3%, 99.995%: with as many digits as its distance from 100% needs.
+/// Formats a level, such as 95%, 98.3% or 99.995%, with as many digits as its distance from 100% needs.
 std::string level_text(double level);
 
 /// Returns "seed 3 diverged: ... (out/adam-3.h5)" for every run that did not finish.
