@@ -19,7 +19,7 @@
 namespace onebit::analysis {
 namespace {
 
-constexpr double kRounding = 1e-4;   ///< share of an exchange's input; more is not explained by rounding in float32
+constexpr double kRounding = 1e-4;   ///< share of an exchange's input; rounding in float32 explains no more than this
 constexpr double kExplained = 0.05;  ///< share of a residual that may remain if a cause explains it
 constexpr double kEarly = 0.1;       ///< share of the variance's memory 1/(1 - beta2); fewer updates give no average
 constexpr double kDrifted = 0.69;    ///< mean |ln| of the ratio of rates: a factor of 2 for the typical coordinate

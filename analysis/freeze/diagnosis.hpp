@@ -12,7 +12,7 @@ enum class Severity { note, warning, problem };
 
 std::string_view name(Severity severity);
 
-/// Cause of a finding, for tests and programs. People read Finding::text.
+/// Cause of a finding, for tests and programs; Finding::text is for people.
 enum class Cause {
   worker_errors_not_carried,
   server_errors_dropped,
@@ -34,8 +34,8 @@ enum class Cause {
 struct Finding {
   Severity severity = Severity::note;
   Cause cause = Cause::errors_lost;
-  std::string text;  ///< what was found, with evidence in numbers
-  std::string hint;  ///< what to do; may be empty
+  std::string text;  ///< the finding in words, with evidence in numbers
+  std::string hint;  ///< advice on what to do; may be empty
 };
 
 /// Returns the findings, worst first. Throws what the reader throws.

@@ -24,7 +24,7 @@ struct FreezeCriterion {
   FreezeMeasure measure = FreezeMeasure::loss;
   double margin = default_margin;  ///< the largest cost that still counts as small; above 0
   double reference = 0;            ///< for the measure loss: the loss above which the excess is counted
-  Index choosing = 1;   ///< number of seeds, counted from the first, that choose a candidate; the others judge it
+  Index choosing = 1;   ///< number of seeds, from the first on, for choosing a candidate; the others are for judging it
   double level = 0.95;  ///< joint confidence level of all verdicts
 };
 
@@ -42,27 +42,27 @@ struct DenseTrial {
   FreezeOutcome outcome;
 };
 
-/// Continuations of one seed's dense run from the step that a candidate chose.
+/// Continuations of one seed's dense run from the step at which a candidate freezes.
 struct FreezeTrial {
   std::size_t candidate = 0;
   std::uint32_t seed = 0;
   Index freeze_step = 0;  ///< step of the freeze; 0: not reached before the last step, so nothing was run
   FreezeOutcome frozen;   ///< result with a frozen variance, without compression
-  std::vector<FreezeOutcome> compressed;  ///< [arms]: results with a frozen variance and compression
+  std::vector<FreezeOutcome> compressed;  ///< results with a frozen variance and compression, [arms]
 };
 
 enum class FreezeVerdict {
-  safe,            ///< every seed and the interval lie within the margin
+  safe,            ///< the costs of all seeds and the interval lie within the margin
   safe_but_worse,  ///< safe, but the interval lies above 0
-  costs,           ///< a seed diverged or lies beyond the margin: more seeds cannot make it safe
-  unclear  ///< no seed lies beyond the margin, but the interval does (more seeds would settle it) or a seed's cost is
-           ///< unknown
+  costs,           ///< a run diverged, or a seed's cost is beyond the margin: more seeds cannot make it safe
+  unclear  ///< no seed's cost is beyond the margin, but the interval extends beyond it (more seeds would settle the
+           ///< verdict), or a seed's cost is unknown
 };
 
 /// Cost of one arm relative to another; positive means worse.
 struct FreezeCost {
-  /// Infinite: the run diverged or, with measure steps, missed the target. NaN: there is no such run, or the reference
-  /// run diverged or did not reach the target.
+  /// Cost for each seed. Infinite: the run diverged or, with measure steps, missed the target. NaN: there is no such
+  /// run, or the reference run diverged or did not reach the target.
   std::vector<double> by_seed;
   Interval interval;  ///< interval of the mean; NaN if a value is not finite
   double p = 0;       ///< sign_flip_p, for this one comparison
@@ -80,14 +80,14 @@ struct CompressedCost {
 /// Results of one candidate over all seeds.
 struct FreezeRow {
   std::string candidate;
-  Index reached = 0;  ///< number of seeds that reached it
+  Index reached = 0;  ///< number of seeds whose runs reached it
   Interval freeze_step;
   FreezeCost freeze;                 ///< cost of the frozen run relative to the dense one
-  std::vector<CompressedCost> arms;  ///< [arms]: costs of the compressed runs
+  std::vector<CompressedCost> arms;  ///< costs of the compressed runs, [arms]
 };
 
 /// The earliest candidate whose total cost with the first arm is within the margin for every choosing seed, provided
-/// the same holds for all later candidates that any of these seeds reached.
+/// that the same holds for all later candidates that any of these seeds reached.
 struct FreezeChoice {
   std::size_t row = 0;
   FreezeCost freeze, together;  ///< costs over the judging seeds; the two verdicts hold jointly
@@ -96,14 +96,14 @@ struct FreezeChoice {
 struct FreezeValidation {
   FreezeCriterion criterion;
   std::vector<std::string> arms;                 ///< names of the compressed arms
-  std::vector<std::uint32_t> seeds;              ///< all seeds, which judge the rows
-  std::vector<std::uint32_t> choosing, judging;  ///< seeds that choose, and seeds that judge the choice
+  std::vector<std::uint32_t> seeds;              ///< all seeds, by which the rows are judged
+  std::vector<std::uint32_t> choosing, judging;  ///< seeds for choosing, and seeds for judging the choice
   Index comparisons = 0;                         ///< number of verdicts in all rows, which hold jointly
   Interval dense_loss;                           ///< final loss of the dense runs over all seeds
   double dense_ratio_fp16 = 0;
   std::vector<DenseTrial> dense;
   std::vector<FreezeTrial> trials;  ///< the given trials
-  std::vector<FreezeRow> rows;      ///< [candidates]: results of each candidate
+  std::vector<FreezeRow> rows;      ///< results of each candidate, [candidates]
   std::optional<FreezeChoice> choice;
 };
 

@@ -15,15 +15,15 @@ namespace onebit::analysis {
 struct TensorSteps {
   std::string name;
   Index size = 0;
-  std::vector<double> longest;  ///< [steps]: length with the smallest d
-  std::vector<double> high;     ///< [steps]: length exceeded by 1% of the coordinates
-  std::vector<double> typical;  ///< [steps]: length with the median d
+  std::vector<double> longest;  ///< lengths at the smallest d, [steps]
+  std::vector<double> high;     ///< lengths exceeded by 1% of the coordinates, [steps]
+  std::vector<double> typical;  ///< lengths at the median d, [steps]
 };
 
 struct StepSizes {
   std::vector<Index> steps;  ///< steps of the rows of /tensors
   std::vector<TensorSteps> tensors;
-  std::vector<double> longest;  ///< [steps]: largest step length over all tensors
+  std::vector<double> longest;  ///< largest step lengths over all tensors, [steps]
   std::size_t freeze_row = 0;   ///< index of the last row up to the freeze; without a freeze, of the last row
 };
 
@@ -34,11 +34,11 @@ StepSizes view_step_sizes(const sim::LogReader& log);
 /// Quality of the exchanges after the freeze, at the rows of /workers.
 struct CompressionSeries {
   std::vector<Index> steps;
-  /// Workers: 1 - (mean over workers of ||y - C(y)|| / ||y||)^2; servers: 1 - ||y - C(y)||^2 / ||y||^2. Below 0, the
-  /// error is longer than the vector.
+  /// Quality delta of the codec. Workers: 1 - (mean over workers of ||y - C(y)|| / ||y||)^2; servers: 1 - ||y -
+  /// C(y)||^2 / ||y||^2. Below 0, the error is longer than the vector.
   std::vector<double> worker_delta, server_delta;
   std::vector<double> error_share;  ///< ||e|| (root mean square over workers) / ||m||
-  /// Mean training loss over a tenth of the run, at least ten steps, before the freeze and at the end.
+  /// Mean training losses over a tenth of the run (at least ten steps), before the freeze and at the end of the run.
   double loss_before = 0, loss_after = 0;
 };
 

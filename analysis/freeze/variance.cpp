@@ -129,8 +129,8 @@ Stay stay_of(double threshold, const StabilitySeries& series, const VarianceView
   return stay;
 }
 
-/// Returns the number of steps that a run was to take, or the number that it took if the log does not say. A run that
-/// diverged or was killed is judged like one that finished.
+/// Returns the number of steps that a run was to take, or the number that it took if the planned number is not in the
+/// log. A run that diverged or was killed is judged like one that finished.
 Index planned_steps(const sim::LogHeader& header, const std::vector<sim::StepRow>& rows) {
   return std::max(rows.back().step, static_cast<Index>(number_of(header, "steps", 0)));
 }
@@ -219,9 +219,9 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
   }
 }
 
-/// Returns the given lags or, if there are none, the run's own lag, and a tenth and a third of it. If the run's lag is
-/// unknown, or so long that two lags do not fit into the planned run, or into a run that ended early without having
-/// frozen after one lag, a tenth of the run replaces it.
+/// Returns the given lags or, if there are none, the run's own lag, and a tenth and a third of it. A tenth of the run
+/// replaces the run's lag if that lag is unknown, if two lags do not fit into the planned run, or if the run ended
+/// before two lags, with no freeze later than one lag.
 std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index all_steps, Index last_step,
                                    Index freeze_step) {
   if (!lags.empty()) return lags;

@@ -14,10 +14,10 @@ struct StabilitySeries {
   std::string norm;  ///< l1 or l2
   Index lag = 0;
   bool raw = false;           ///< whether it is the ratio of the stored variance instead of the corrected one
-  std::vector<double> ratio;  ///< [rows of /steps]: the ratios
+  std::vector<double> ratio;  ///< ratios, [rows of /steps]
 };
 
-/// Steps at which a ratio reaches a threshold, after the learning-rate warm-up; 0: none that the log shows.
+/// Steps at which a ratio reaches a threshold, after the learning-rate warm-up; 0: the log shows no such step.
 struct Stay {
   Index first = 0;   ///< the first step at or above the threshold
   Index from = 0;    ///< first step of the first stretch at or above it that is as long as the rule's dwell
@@ -28,9 +28,9 @@ struct Stay {
 /// Steps at which each rule ends the warm-up stage, for one threshold.
 struct Threshold {
   double threshold = 0;
-  Index published = 0;    ///< `--freeze published`: the first step at which the raw ratio reaches it; 0: never
-  Stay stay;              ///< steps at which the ratio of the corrected variance reaches it
-  Index freeze_step = 0;  ///< the step of `--freeze auto`, as the K of `--freeze fixed:K`; 0: none that the log shows
+  Index published = 0;       ///< `--freeze published`: the first step at which the raw ratio reaches it; 0: never
+  Stay stay;                 ///< steps at which the ratio of the corrected variance reaches it
+  Index freeze_step = 0;     ///< the step of `--freeze auto`, as K of `--freeze fixed:K`; 0: the log shows none
   Index deepspeed_step = 0;  ///< freeze_step for DeepSpeed's configuration, which counts a dry run; 0: never
   double share = 0;          ///< freeze_step as a share of the run's steps
   double volume_ratio = 0;   ///< dense fp16 bytes / bytes of the run: 1 / (w + (1 - w) / 16), where w is the share
@@ -44,7 +44,7 @@ struct TensorStability {
   Index stable_step = 0;  ///< step from which its ratio stays at or above the threshold; 0: never
   double last_ratio = 0;  ///< last known ratio before the freeze
   double drift = 0;       ///< l1 norm of the shadow / l1 norm of the frozen variance, at the last row; NaN: not frozen
-  std::vector<double> ratio = {};  ///< [VarianceView::tensor_steps]: stability ratios
+  std::vector<double> ratio = {};  ///< stability ratios, [VarianceView::tensor_steps]
 };
 
 /// Drift of the variance from its frozen value, measured by probes.
@@ -61,7 +61,7 @@ struct VarianceView {
   Index freeze_step = 0;       ///< step of the freeze; 0: not frozen
   Index own_lag = 0;           ///< lag of the run's freeze rule, with which it recorded its ratio; 0: none
   Index rule_lag = 0;          ///< lag of the series to which the thresholds apply
-  Index rule_after = 0;        ///< steps for which the rule waits: the larger of learning-rate warm-up and freeze.after
+  Index rule_after = 0;        ///< steps before the rule applies: the larger of learning-rate warm-up and freeze.after
   Index rule_dwell = 0;        ///< steps for which the ratio must stay at or above the threshold under `auto`
   std::vector<StabilitySeries> stability;
   std::vector<Threshold> thresholds;
