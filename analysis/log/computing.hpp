@@ -1,5 +1,6 @@
 #pragma once
-// One compute time for all runs that compute the same gradients, so that timing noise does not rank the arms.
+// One compute time for all runs that compute the same gradients, so that timing noise does not affect the ranking of
+// the arms.
 
 #include <map>
 #include <span>

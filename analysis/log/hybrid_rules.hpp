@@ -1,5 +1,5 @@
 #pragma once
-// How a step with embedding tables is priced.
+// Rules for pricing a step with embedding tables.
 
 #include <string>
 
@@ -17,7 +17,8 @@ struct HybridRules {
   std::string codec = kNoCodec;
   double density = 0.05;   ///< dct-mp and sparse codecs: share of the values that are sent
   double value_bytes = 4;  ///< dct-mp: bytes of a value
-  /// Assumed factors by which the exchanges of the tables, and those of the optimizer, send fewer bytes, at no cost.
+  /// Assumed factors by which the exchanges of the tables (model_ratio) and those of the optimizer (data_ratio) send
+  /// fewer bytes, at no cost.
   double model_ratio = 1, data_ratio = 1;
   /// Whether dense Adam, with which jobs are compared, has the same codec and model_ratio; otherwise its embeddings are
   /// dense.

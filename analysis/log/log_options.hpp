@@ -17,7 +17,7 @@ std::optional<std::string> option_of(const sim::LogHeader& header, const std::st
 /// is not a number, or the log lacks the option and there is no fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
 
-/// Option that the log of a replay has: the path of its trace.
+/// Option in the log of a replay: the path of its trace.
 inline constexpr std::string_view kReplayedTrace = "replay.trace";
 
 /// Whether the log is that of a replay: its gradients come from a trace, so there are no evaluations.

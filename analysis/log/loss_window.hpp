@@ -15,7 +15,7 @@ struct LossChange {
   double at_end = 0;  ///< mean loss of the last window of the run
 };
 
-/// Returns the means around the freeze and at the end. Precondition: rows are not empty.
+/// Returns the means around the freeze and at the end. Precondition: `rows` is not empty.
 LossChange loss_change(const std::vector<sim::StepRow>& rows, Index freeze_step);
 
 }  // namespace onebit::analysis

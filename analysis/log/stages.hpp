@@ -9,7 +9,7 @@
 
 namespace onebit::analysis {
 
-/// The steps of one stage, counted by kind. plan_stages() says which steps of a planned run these are.
+/// The steps of one stage, counted by kind. plan_stages() describes which steps of a planned run these are.
 struct StageTraffic {
   struct StepKind {
     netmodel::StepTraffic traffic;
@@ -25,7 +25,7 @@ struct StageTraffic {
   StageTraffic sample(std::size_t most) const;
 };
 
-/// What a run's codec encodes for each worker in a compressed step, and at what cost.
+/// Work of a run's codec for each worker in a compressed step: the size of its input, and the cost.
 struct Encoding {
   Index parameters = 0;  ///< the model's number of parameters, all of which are encoded
   netmodel::CodecPasses passes{};

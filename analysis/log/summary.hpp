@@ -30,7 +30,7 @@ struct CommunicationTime {
 struct Summary {
   std::string path;
   sim::RunStatus status = sim::RunStatus::running;
-  std::string reason;  ///< why the run did not finish; may be empty
+  std::string reason;  ///< reason why the run did not finish; may be empty
   std::uint32_t seed = 0;
   Index workers = 0;
   Index parameters = 0;
@@ -69,7 +69,8 @@ struct Summary {
   double server_codec_error = std::numeric_limits<double>::quiet_NaN();
   double worker_mean_distance =
       std::numeric_limits<double>::quiet_NaN();  ///< ||x - C(mean)|| / ||x|| if payloads are summed
-  /// Bytes of dense fp16 all-reduces / bytes; NaN for a run with a boundary, which sends other things, too.
+  /// Bytes of dense fp16 all-reduces / bytes; NaN for a run with a boundary, which also sends activations and their
+  /// gradients.
   double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
   double wall_seconds = 0;  ///< wall time of all steps
@@ -78,7 +79,7 @@ struct Summary {
   double compute_seconds = std::numeric_limits<double>::quiet_NaN();
   std::vector<CommunicationTime> communication;  ///< communication times, one entry per requested cluster
 
-  /// Whether final_loss comes from an earlier step than the last one, because the run has been stopped since.
+  /// Whether final_loss comes from a step before the last one, because the run was stopped after that evaluation.
   bool is_outdated() const { return std::isfinite(final_loss) && evaluated < steps; }
 };
 
@@ -98,7 +99,7 @@ Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& excha
                   std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model = netmodel::LinkLoad(),
                   const PriceRules& rules = {});
 
-/// Returns the size of a run with its own compute time, which it shares with no other run.
+/// Returns the size of a run, with its own compute time instead of one that it shares with other runs.
 RunSize size_of(const Summary& run);
 
 /// Returns the communication times of a timeline's stages.

@@ -14,11 +14,11 @@ namespace onebit::analysis {
 
 /// Rules for converting steps to seconds, independent of the run and the cluster.
 struct PriceRules {
-  std::optional<netmodel::Workload> workload = {};  ///< what a worker computes; none: the run's own measured times
+  std::optional<netmodel::Workload> workload = {};  ///< work of one worker; none: the run's own measured times are used
   /// Times of a step that replace the workload's; NaN if not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
-  /// Options of the step model. By default a dense gradient element has 4 bytes, as simulated runs send it, not the 2
-  /// of StepOptions.
+  /// Options of the step model. By default a dense gradient element has 4 bytes, as in simulated runs, instead of the 2
+  /// bytes of StepOptions.
   netmodel::StepOptions step = {.gradient_bytes = sizeof(float)};
   HybridRules hybrid = {};  ///< used for workloads with embedding tables
 
@@ -86,8 +86,8 @@ struct StageTime {
   netmodel::StepEstimate step;
 };
 
-/// Maps steps to seconds. Computing, exchange, codec and update add up unless the rules overlap them. A codec takes
-/// time in steps of a compressed stage (StepRange::compressed) that exchange something.
+/// Maps steps to seconds. The times of computing, exchange, codec and update add up, unless the rules let them overlap.
+/// A codec takes time in steps of a compressed stage (StepRange::compressed) that exchange something.
 class Timeline {
  public:
   /// Throws ConfigError if the cluster cannot hold the workers, or the workload of the rules does not fit the run.
