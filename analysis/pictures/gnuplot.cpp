@@ -80,7 +80,7 @@ void end(pid_t child) {
 }
 
 /// Waits until a child ends, and kills it once the time limit has expired or a signal has reached this program. Returns
-/// what went wrong; empty if the child succeeded. A program that a signal tells to stop must not wait for a picture.
+/// what went wrong; empty if the child succeeded. After a signal to stop, this program must not wait for a picture.
 std::string wait_for(pid_t child, std::chrono::milliseconds limit) {
   const auto latest = std::chrono::steady_clock::now() + limit;
   const timespec pause{0, 1'000'000};  // a picture takes some tens of milliseconds

@@ -142,8 +142,8 @@ void write_ticks(char axis, const std::vector<double>& ticks, std::ostringstream
   if (!ticks.empty()) script << ")\n";
 }
 
-/// gnuplot would extend a logarithmic axis to powers of ten, and label only these. Instead, the axis ends with the
-/// curves, unless that leaves it without labels.
+/// Writes the settings of a logarithmic x axis. By default, gnuplot would extend the axis to powers of ten and label
+/// only these. Here, the axis ends where the curves end, unless that leaves it without labels.
 void write_log_x(const Plot& plot, std::ostringstream& script) {
   script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -180,12 +180,12 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
   }
 }
 
-/// Whether a curve has one point only, and so no line.
+/// Whether a curve has only one point, and therefore no line.
 bool is_single(const Curve& curve) {
   return std::ranges::count_if(curve.y, [](double y) { return std::isfinite(y); }) == 1;
 }
 
-/// A curve without points keeps its colour and its freeze mark, but has no line.
+/// Writes the plot command. A curve without points keeps its colour and its freeze mark, but has no line.
 void write_plot(const Plot& plot, std::ostringstream& script) {
   const char* separator = "plot ";
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {

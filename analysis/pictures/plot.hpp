@@ -36,7 +36,7 @@ struct HeatMap {
   std::vector<std::string> columns;  ///< names of the columns
   std::vector<std::vector<double>> values;
   std::string value_label;
-  /// Ends of the colour scale, for maps that are to be compared; not finite: those of the values.
+  /// Ends of the colour scale, for maps that are to be compared; if not finite, the ends are those of the values.
   double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
 };
 

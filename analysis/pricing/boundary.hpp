@@ -1,5 +1,5 @@
 #pragma once
-// What the codec at the boundary between embedding tables and dense layers sends, and what it costs.
+// Traffic and cost of the codec at the boundary between embedding tables and dense layers.
 
 #include <vector>
 
@@ -11,9 +11,9 @@ namespace onebit::analysis {
 /// Names of the codecs that a boundary may have, kNoCodec first.
 std::vector<std::string> boundary_codecs();
 
-/// Returns the boundary that the rules describe. `block`: numbers that one GPU sends another, which are encoded
-/// together. Throws ConfigError for an unknown codec, one that does not fit a boundary (its volume depends on the
-/// data, or it has to know other GPUs' numbers), and a density that is not between 0 and 1.
+/// Returns the boundary that the rules describe. `block`: numbers that one GPU sends to another and that are encoded
+/// together. Throws ConfigError for an unknown codec, one that does not fit a boundary (its volume depends on the data,
+/// or it needs the numbers of other GPUs), and a density that is not between 0 and 1.
 netmodel::Boundary boundary_of(const HybridRules& rules, Index block);
 
 }  // namespace onebit::analysis

@@ -11,7 +11,7 @@
 
 namespace onebit::analysis {
 
-/// Length of the run over which a stage's traffic is averaged, for optimizers with a schedule of their own.
+/// Length of the run over which a stage's traffic is averaged, for optimizers with their own schedule.
 struct ScheduledRun {
   Index steps = 0;
   bool assumed = false;  ///< whether the steps were not given
@@ -35,17 +35,17 @@ struct JobPlan {
   PriceRules rules;      ///< pricing rules, which must contain a workload
   Index parameters = 0;  ///< number of parameters to use instead of the workload's; 0: keep the workload's
   /// Share of the steps before the last stage; NaN: that of the freeze policy, or 0.15 if it has none. For an optimizer
-  /// with a schedule of its own, this share determines the length of the run, unless the run's steps are given.
+  /// with its own schedule, this share determines the length of the run, unless the run's steps are given.
   double warmup_share = PriceRules::kNotGiven;
   Index workers = 0;   ///< number of workers; 0: as many as the cluster's GPUs
-  sim::RunConfig run;  ///< run of which the optimizer, batch, accumulation and steps are used
+  sim::RunConfig run;  ///< run whose optimizer, batch, accumulation and steps are used
 };
 
 /// Whether a job's steps are those of dense Adam, with which jobs are compared.
 bool is_dense_adam(const Job& job);
 
-/// Whether the job is the log of a run whose workers exchange activations. Dense Adam then exchanges the same ones,
-/// since a log does not show how many bytes they would have without a codec.
+/// Whether the job is the log of a run whose workers exchange activations. Dense Adam is then priced with the same
+/// activations, since a log does not show how many bytes they would have without a codec.
 bool has_boundary(const Job& job);
 
 /// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: without a codec and
@@ -56,8 +56,9 @@ std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense);
 /// Plans the exchanges of a job. Throws ConfigError if
 /// - neither the plan nor the cluster gives a number of workers,
 /// - the workload has no parameters,
-/// - the workload has embedding tables, and these cannot be split over the workers or a step has several micro-batches,
-/// - an optimizer with a schedule of its own is given both the steps and the share of those before the last stage,
+/// - the workload has embedding tables, and either these cannot be split over the workers or a step has several
+///   micro-batches,
+/// - an optimizer with its own schedule is given both the number of steps and the share of steps before the last stage,
 /// - the exchanges cannot be planned (plan_stages).
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster);
 

@@ -27,7 +27,7 @@ ComputeTimes times_on(const Job& job, const Cluster& cluster) {
 constexpr double kSlowest = 1e5, kFastest = 1e12;  // bytes per second
 constexpr Index kRates = 36;
 
-/// Gains below this count as none: they are too small for the model to tell, and would give spurious break-evens.
+/// Gains below this count as none: they are too small for the model to resolve, and would give spurious break-evens.
 constexpr double kNoGain = 0.005;
 
 /// Bisects the logarithm of the rate between two rates, exactly one of which has a gain. Returns where the gain changes

@@ -34,8 +34,8 @@ struct ClusterPrice {
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool faster_below = true;  ///< whether the last stage is faster below break_even; otherwise above it
   bool always_faster = false;
-  /// For the step of the last stage that sends the most bytes, and for dense Adam's step: the stages within the step.
-  /// Absent without embedding tables.
+  /// Stages within the last stage's step that sends the most bytes, and within dense Adam's step. Absent without
+  /// embedding tables.
   std::optional<netmodel::HybridEstimate> hybrid{}, dense_hybrid{};
   std::set<std::string> extended{};  ///< warnings about extrapolated cost tables, with their ranges
 };
@@ -55,13 +55,14 @@ double speedup_at(const Job& job, const netmodel::Cluster& cluster, const netmod
 void write_schedule(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config,
                     const std::string& path);
 
-/// Returns the cluster with its network at another rate: nominal, effective and stream cap change in proportion.
+/// Returns the cluster with its network at another effective rate; the nominal rate and the stream cap change in
+/// proportion.
 netmodel::Cluster with_rate(netmodel::Cluster cluster, netmodel::BytesPerSecond effective);
 
 /// Seconds from the start until the evaluated loss of a log first falls to a target (reached_at); NaN if it never does.
 struct TargetSeconds {
   double seconds;
-  bool is_bound;  ///< whether they are an upper bound (evaluated_at), because the evaluations are too far apart
+  bool is_bound;  ///< whether `seconds` is an upper bound (evaluated_at), because the evaluations are too far apart
                   ///< (is_rough)
 };
 TargetSeconds seconds_to_target(double target, const Job& job, const ClusterPrice& price);

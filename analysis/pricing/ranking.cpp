@@ -45,7 +45,7 @@ RankedMethod ranked(const Job& job, const Cluster& cluster, const netmodel::Cost
   return method;
 }
 
-/// Whether two methods have the same steps, as far as prices can tell.
+/// Whether two methods have the same steps, as far as their prices show.
 bool alike(const RankedMethod& one, const RankedMethod& other) {
   const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
   const auto last = [](const RankedMethod& method) -> const netmodel::StepEstimate& {

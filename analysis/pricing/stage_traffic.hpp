@@ -16,17 +16,17 @@ struct TrafficPlan {
   /// The model's tensors, which add up to `parameters`; empty: not known. Only codecs whose volume depends on shapes
   /// read them. All others are planned for a model that is a single vector.
   std::span<const netmodel::TensorShape> tensors = {};
-  /// Number of steps of the run. Only optimizers with a schedule of their own (optim::StepSchedule) read it.
+  /// Number of steps of the run. Only optimizers with their own schedule (optim::StepSchedule) read it.
   Index steps = 1;
 };
 
-/// Returns the traffic of the stages, in order. For an optimizer with a schedule of its own, a stage contains all of
-/// its steps in the run, counted by kind; otherwise each stage contains steps of its only kind. To plan few steps,
-/// every freeze policy is replaced by an early freeze, except for the policy `never`, which has no compression stage;
-/// ramps and dense steps at the start are shortened. Throws what the optimizer throws, and ConfigError for traffic that
-/// depends on the data (CADA, codecs with payloads of variable size), for traffic that depends on shapes that are not
-/// known (PowerSGD), for refreshes of the variance, for more than 2^56 elements over all workers, and for more than 1e8
-/// steps of a schedule.
+/// Returns the traffic of the stages, in order. For an optimizer with its own schedule, a stage contains all of its
+/// steps in the run, counted by kind; otherwise all steps of a stage are of one kind. To plan few steps, every freeze
+/// policy is replaced by an early freeze, except for the policy `never`, which has no compression stage; ramps and
+/// dense steps at the start are shortened. Throws what the optimizer throws, and ConfigError for traffic that depends
+/// on the data (CADA, codecs with payloads of variable size), for traffic that depends on shapes that are not known
+/// (PowerSGD), for refreshes of the variance, for more than 2^56 elements over all workers, and for more than 1e8 steps
+/// of a schedule.
 std::vector<StageTraffic> plan_stages(const TrafficPlan& plan);
 
 }  // namespace onebit::analysis

@@ -33,7 +33,7 @@ enum class Variable { steps, workers, errors };
 struct RatePoint {
   double x = 0;
   double gradient_square = 0;
-  double learning_rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: the log does not say
+  double learning_rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: not in the log
 };
 
 /// Measures one run. Throws ConfigError if the log has no probes, or no errors to fit against.
@@ -44,17 +44,17 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable);
 /// if each setting of the variable has its own.
 struct RateFit {
   std::string name;                    ///< the optimizer; with several fits, also what distinguishes them
-  std::string optimizer;               ///< name of the optimizer; empty: the log does not say
+  std::string optimizer;               ///< name of the optimizer; empty: not in the log
   std::vector<RatePoint> points;       ///< points sorted by x, then in the order of the logs
   std::vector<std::string> differing;  ///< options in which its runs differ, sorted, without the seed
   PowerFit fit;
 };
 
-/// Fits the runs, in the order of their first runs. If runs of one setting used several learning rates, each rate
-/// has its own fit. The theory of 1-bit Adam (Corollary 1) has exponents of -1/2 in steps and in workers where noise
-/// dominates and the learning rate scales as sqrt(workers / steps), and of 2/3 in errors where errors dominate and the
-/// rate scales as errors^(-2/3). Throws what the reader, rate_point and fit_power throw, and ConfigError naming the fit
-/// if its runs have only one setting.
+/// Fits groups of runs; the fits are in the order of their first runs. If runs of one setting used several learning
+/// rates, each rate has its own fit. The theory of 1-bit Adam (Corollary 1) has exponents of -1/2 in steps and in
+/// workers where noise dominates and the learning rate scales as sqrt(workers / steps), and of 2/3 in errors where
+/// errors dominate and the rate scales as errors^(-2/3). Throws what the reader, rate_point and fit_power throw, and
+/// ConfigError naming the fit if its runs have only one setting.
 std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable);
 
 }  // namespace onebit::analysis
