@@ -8,12 +8,13 @@
 
 namespace onebit::optim {
 
-/// What a rule freezes: the variances of all tensors together, or each tensor's variance when it becomes stable.
+/// Scope of a rule: it freezes the variances of all tensors together, or each tensor's variance when it becomes stable.
 enum class FreezeScope { run, tensor };
 
 struct FreezeConfig {
   std::string policy = "fraction:0.15";  ///< fixed:K | fraction:F | auto | published | never
-  /// Rules: the variance counts as stable if min(r, 1/r) is at least this, where r = ||v_t||_1 / ||v_{t-lag}||_1.
+  /// Threshold of the rules: the variance counts as stable if min(r, 1/r) is at least this, where r = ||v_t||_1 /
+  /// ||v_{t-lag}||_1.
   double threshold = 0.96;
   Index lag = 0;    ///< rules: steps between the two norms; 0 means round(1 / (1 - beta2))
   Index after = 0;  ///< rules: dense updates before which nothing is frozen; at least the learning-rate warm-up
@@ -41,14 +42,14 @@ Index default_dwell(Index lag);
 /// threshold for `dwell` steps.
 class FreezePolicy {
  public:
-  /// total_steps, lr_warmup and dry_runs (steps that update nothing) count steps; beta2 gives the default lag. Throws
-  /// ConfigError for a malformed policy, values out of range, or a freeze that cannot come before the end of the run,
-  /// which would then never compress.
+  /// Makes a policy for one run. total_steps, lr_warmup and dry_runs (steps that update nothing) are numbers of steps;
+  /// beta2 gives the default lag. Throws ConfigError for a malformed policy, values out of range, or a freeze that
+  /// cannot come before the end of the run, which would then never compress.
   FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2, Index dry_runs = 0);
 
   enum class Kind { fixed, automatic, published, never };
   Kind kind() const { return kind_; }
-  /// Number of updates (or steps, as in freeze_now) after which to freeze, for the kind fixed.
+  /// Number of updates (or steps, as in freeze_now) after which to freeze, for Kind::fixed.
   Index fixed_updates() const { return updates_; }
   Index lag() const { return lag_; }
   /// Whether each tensor is frozen separately; each then has a copy of the policy.

@@ -43,7 +43,7 @@ class OnebitAdam32 final : public OnebitAdam {
   void send(Range group, const float* gradients, Index stride, const float* factors) override;
   void receive(StepReport& report) override;
 
-  device::Buffer<float> rows_;  ///< [group][parameters]: momenta of a group
+  device::Buffer<float> rows_;  ///< momenta of a group, [group][parameters]
 };
 
 }  // namespace onebit::optim

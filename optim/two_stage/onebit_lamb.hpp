@@ -20,8 +20,8 @@ namespace onebit::optim {
 ///                 r_l = clamp(clamp(r, factor_min, factor_max), r_l (1 -+ factor_threshold))
 ///                 x  -= lr c_avg_l r_l u
 ///
-/// The momenta of all tensors go through ONE fused exchange; the a_l make one scale fit all of them. This granularity
-/// is part of the algorithm, so the configured granularity is ignored.
+/// The momenta of all tensors go through one fused exchange; the a_l make a single scale fit all of them. This
+/// granularity is part of the algorithm, so the configured granularity is ignored.
 ///
 /// The optimizer in paper semantics deviates from the paper's text in these points, in addition to those that TwoStage
 /// describes. c_avg includes every trust ratio, even one of exactly 1. With bias correction, c_avg is divided by 1 -
@@ -75,8 +75,8 @@ class OnebitLamb : public TwoStage {
   TensorNumbers numbers_;
   std::vector<double> average_;  ///< c_avg, without bias correction
   // state of the compression stage
-  device::Buffer<float> fresh_;    ///< [parameters]: fresh variance
-  device::Buffer<float> scaling_;  ///< [parameters]: a_l of each element's tensor
+  device::Buffer<float> fresh_;    ///< fresh variance, [parameters]
+  device::Buffer<float> scaling_;  ///< a_l of each element's tensor, [parameters]
   device::Buffer<float> ones_;     ///< factors of 1, one per worker of this device
 };
 

@@ -9,7 +9,7 @@ namespace onebit::optim {
 /// a dense step. Only probes read it, so the averaging of the gradients is not counted as traffic.
 class ShadowVariance {
  public:
-  /// variance [parameters]: the variance at the freeze.
+  /// Starts from the variance at the freeze, `variance` [parameters].
   ShadowVariance(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& variance);
 
   void absorb(Range group, const float* gradients, Index stride) { sum_.absorb(group, gradients, stride); }

@@ -48,7 +48,7 @@ class StabilityWatch {
 /// The stretch of steps over which a ratio has stayed at a threshold or above.
 class Dwell {
  public:
-  /// steps: the length that the stretch must reach, at least 1.
+  /// Starts without a stretch. steps: the length that the stretch must reach, at least 1.
   Dwell(double threshold, Index steps) : threshold_(threshold), steps_(steps) {}
 
   /// Takes the ratio at a step; step numbers increase. Returns whether the stretch is long enough now. A NaN is an

@@ -18,7 +18,7 @@ namespace onebit::optim {
 /// ones.
 class TensorFreeze {
  public:
-  /// policy: the initial policy of every tensor.
+  /// Starts with no tensor frozen. policy: the initial policy of every tensor.
   TensorFreeze(const Problem& problem, const VarianceBias& bias, const FreezePolicy& policy);
 
   /// Whether the variance of any tensor is still updated.

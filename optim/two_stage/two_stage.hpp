@@ -28,8 +28,8 @@ namespace onebit::optim {
 /// - variance_refresh R: every R-th step of the compression stage is dense. Its mean gradient updates momentum and
 /// variance, and the floor is applied again; the errors of workers and servers are left unchanged. Such steps report
 /// the warm-up phase.
-/// - freeze.scope tensor: see TensorFreeze. Only 1-bit Adam has it. In the step after a tensor's freeze, a new
-/// exchange takes over the errors of the old one; for a moment, both take up memory.
+/// - freeze.scope tensor: see TensorFreeze. Only 1-bit Adam has it. In the step after a tensor's freeze, a new exchange
+/// is made and adopts the errors of the old one; while it does so, both take up memory.
 class TwoStage : public Optimizer {
  public:
   StateView state() const override;
@@ -57,8 +57,8 @@ class TwoStage : public Optimizer {
   /// Makes a kernel that writes the momenta of the group's workers, row g at out + g * out_stride.
   LocalMomentaKernel local_momenta(const float* gradients, Index stride, const float* factors, float* out,
                                    Index out_stride) const;
-  /// Where the exchanged momenta are written. While some variances are still updated, this is core().mean(), because
-  /// the previous momentum is still needed; afterwards, it is core().momentum().
+  /// Buffer to which the exchanged momenta are written. While some variances are still updated, this is core().mean(),
+  /// because the previous momentum is still needed; afterwards, it is core().momentum().
   device::Buffer<float>& received() { return moves() ? core_.mean() : core_.momentum(); }
   /// Marks [tensors] in device memory: nonzero for tensors whose variance is still updated; null if there are none.
   const std::uint8_t* moving() const { return moves() ? tensors_->moving() : nullptr; }
@@ -112,7 +112,7 @@ class TwoStage : public Optimizer {
   Phase phase_;
   Index updates_ = 0;
   Index frozen_updates_ = 0;    ///< dense updates before the freeze
-  Index variance_updates_ = 0;  ///< dense updates that the frozen variance has seen; 0: it is stored without bias
+  Index variance_updates_ = 0;  ///< number of dense updates of the frozen variance; 0: it is stored without bias
   bool refresh_now_ = false;    ///< whether this step is a dense step of the compression stage
   bool exchanged_now_ = false;  ///< whether the last step went through the exchange
   std::vector<char> dense_tensors_;

@@ -26,7 +26,7 @@ VarianceFloor parse_variance_floor(const std::string& text);
 
 struct RaisedVariance {
   Index raised = 0;           ///< number of raised coordinates
-  std::vector<double> least;  ///< [tensors]: the floor of the corrected variance; 0: none
+  std::vector<double> least;  ///< the floor of the corrected variance, [tensors]; 0: none
 };
 
 /// Raises the stored variance [parameters] of the tensors to the floor. weight: the number by which the stored variance
