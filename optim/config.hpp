@@ -11,8 +11,8 @@
 
 namespace onebit::optim {
 
-/// `paper`: the published algorithm, with the deviations listed in each optimizer's class comment. `deepspeed`: the
-/// released code with its quirks (optim/quirks.hpp).
+/// Version of an algorithm. `paper`: the published one, with the deviations listed in each optimizer's class comment.
+/// `deepspeed`: the released code with its quirks (optim/quirks.hpp).
 enum class Semantics { paper, deepspeed };
 
 /// LAMB and 1-bit LAMB (Li et al. 2021).
@@ -47,7 +47,7 @@ struct CadaConfig {
   Index max_delay = 100;  ///< largest number of steps from one upload to the next, and period of rule 1's snapshot, D
 };
 
-/// All optimizer options. Each optimizer reads only those that its row in registry.cpp names.
+/// All optimizer options. Each optimizer reads only those that are listed in its row of registry.cpp.
 struct OptimizerConfig {
   std::string name = "adam";
   double lr = 1e-3;
@@ -55,7 +55,7 @@ struct OptimizerConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double momentum = 0.9;              ///< SGD family: decay of the momentum
-  bool nesterov = false;              ///< SGD family: use Nesterov's momentum
+  bool nesterov = false;              ///< SGD family: whether to use Nesterov's momentum
   double weight_decay = 0;            ///< decoupled weight decay
   bool bias_correction = true;        ///< paper semantics only; the released code has no bias correction
   std::string variance_floor = "0";   ///< two-stage: floor on the frozen variance, see parse_variance_floor
@@ -70,7 +70,7 @@ struct OptimizerConfig {
   CadaConfig cada;
   double ef21_momentum = 0.1;  ///< ef21-sgdm: share of the new gradient, eta
   Index ramp = 0;              ///< dgc: steps over which the density falls from 1/4 to k
-  bool shadow = false;         ///< two-stage optimizers: keep a ShadowVariance after the freeze, for probes
+  bool shadow = false;         ///< two-stage: whether to keep a ShadowVariance after the freeze, for probes
   compress::ExchangeConfig exchange;
 };
 

@@ -33,10 +33,10 @@ struct Event {
 
 /// Time that the parts of an optimizer's step took on this device.
 struct StageSeconds {
-  device::Seconds encode = 0;    ///< at workers: error feedback and compression, or the dense sum over workers
-  device::Seconds exchange = 0;  ///< moving bytes between devices
-  device::Seconds server = 0;    ///< at servers: mean, second compression, and decoding unless the update does it
-  device::Seconds update = 0;    ///< updating the parameters
+  device::Seconds encode = 0;    ///< time at workers: error feedback and compression, or the dense sum over workers
+  device::Seconds exchange = 0;  ///< time for moving bytes between devices
+  device::Seconds server = 0;    ///< time at servers: mean, second compression, and decoding unless the update does it
+  device::Seconds update = 0;    ///< time for updating the parameters
   double codec() const { return encode + exchange + server; }
 };
 
@@ -64,9 +64,9 @@ struct TensorNumbers {
   std::vector<double> scaling_coefficient;  ///< 1-bit LAMB: a_l
 };
 
-/// What an update divides the momentum by: d = sqrt(v) * correction + eps.
+/// Denominator by which an update divides the momentum: d = sqrt(v) * correction + eps.
 struct Denominator {
-  const device::Buffer<float>* variance = nullptr;  ///< [parameters]; null if the workers share no variance, or
+  const device::Buffer<float>* variance = nullptr;  ///< variance [parameters]; null if the workers share none, or
                                                     ///< the optimizer does not report it (0/1 Adam, CADA)
   float correction = 1;
   float eps = 0;
@@ -74,15 +74,15 @@ struct Denominator {
 
 /// Read-only view of the state for probes. Members are null or empty if an optimizer has no such state.
 struct StateView {
-  /// [parameters], or a row for each worker of this device if workers differ.
+  /// Momentum [parameters]; if workers have different ones, a row for each worker of this device.
   const device::Buffer<float>* momentum = nullptr;
   const device::Buffer<float>* variance = nullptr;
   const compress::CompressedMean* exchange = nullptr;  ///< null until it is made
   bool exchanged = false;                              ///< whether the last step went through `exchange`
   const TensorNumbers* tensors = nullptr;
   Denominator denominator = {};  ///< denominator of the last update
-  /// What the denominator of the last update would be if the variance had never been frozen; before the freeze, equal
-  /// to `denominator`. Its variance is null if it is unknown, as for 0/1 Adam and its twin.
+  /// Denominator that the last update would have had if the variance had never been frozen; before the freeze, equal to
+  /// `denominator`. Its variance is null if it is unknown, as for 0/1 Adam and its twin.
   Denominator shadow = {};
 };
 
@@ -113,7 +113,7 @@ class Optimizer {
   StepReport finish(device::Buffer<float>& parameters);
 
   /// Waits for the last step. Throws NumericError if a vector was not finite and could not be exchanged; the parameters
-  /// are then meaningless. The message names the worker and the tensor, or says that the vector is a server's mean.
+  /// are then meaningless. The message names the worker and the tensor, or states that the vector is a server's mean.
   void require_finite() const;
 
   virtual StateView state() const = 0;
@@ -121,7 +121,7 @@ class Optimizer {
   /// Visits everything that the next step depends on. Called between two steps.
   virtual void visit_state(device::StateVisitor& visitor) = 0;
 
-  /// Says why a finished run did not do what its options asked for; empty if it did.
+  /// Returns why a finished run did not do what its options required; empty if it did.
   virtual std::string failed_expectation() const { return ""; }
 
  protected:
@@ -148,7 +148,7 @@ struct StepCount {
   Index steps = 0;
 };
 
-/// An optimizer's own schedule, which makes different steps of a run exchange different things.
+/// An optimizer's own schedule, by which the steps of a run differ in what they exchange.
 struct StepSchedule {
   /// Counts the steps of each kind in a run of `steps` steps. The kinds are in the order of their first steps. Takes
   /// time proportional to `steps`. Throws ConfigError for a hyper-parameter out of range.

@@ -16,11 +16,11 @@ struct AdamQuirks {
 
 /// Quirks of 1-bit Adam and 1-bit LAMB.
 struct TwoStageQuirks {
-  /// Averages the gradient of the first step and throws it away.
+  /// Averages the gradient of the first step and discards it.
   bool dry_run = false;
   /// Reads K in `fixed:K` as a step, counting the dry run: K-1 dense updates (at least 1) come before compression.
   bool counts_steps = false;
-  /// Freezes the whole variance for good: neither variance_refresh nor freeze.scope tensor is available.
+  /// Freezes the whole variance permanently: neither variance_refresh nor freeze.scope tensor is available.
   bool freezes_once = false;
   /// Moves coordinates with v = 0 like all others.
   bool masks_nothing = false;
@@ -48,7 +48,7 @@ struct OnebitLambQuirks {
 
 /// Quirks of 0/1 Adam.
 struct ZeroOneAdamQuirks {
-  /// Averages the gradient of the first step and throws it away.
+  /// Averages the gradient of the first step and discards it.
   bool dry_run = false;
   /// Lets the last step of the run be silent, so that the workers may end with different weights.
   bool may_end_silent = false;

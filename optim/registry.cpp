@@ -159,7 +159,7 @@ std::vector<Row> gradient_rows(const CommonOptions& common) {
   };
 }
 
-/// Optimizers whose workers take steps of their own.
+/// Optimizers whose workers take local steps.
 std::vector<Row> local_rows(const CommonOptions& common) {
   return {
       {"momentum-sgd",

@@ -21,7 +21,7 @@ bool exchanges_gradients(std::string_view optimizer, Phase phase);
 /// Number of gradients that every worker computes on its batch in a step: 2 for CADA, whose rules need a second point.
 Index gradients_per_step(std::string_view optimizer);
 
-/// The phase that a number in a log stands for; empty if it stands for none.
+/// The phase with a given number in a log; empty if no phase has this number.
 std::optional<Phase> phase_of(Index number);
 
 }  // namespace onebit::optim

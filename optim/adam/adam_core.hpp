@@ -10,7 +10,7 @@
 
 namespace onebit::optim {
 
-/// If `valid` is false, throws ConfigError, which names "optimizer.<option>", its value and its range.
+/// Throws ConfigError if `valid` is false. The error names "optimizer.<option>", its value and its range.
 void check_option(bool valid, const std::string& option, double value, const std::string& range);
 
 /// Throws ConfigError, naming the option, if a hyper-parameter of Adam is out of range.
@@ -22,13 +22,13 @@ OptimizerConfig without_freeze(OptimizerConfig config);
 /// The bias of the variance under this configuration: beta2, and whether the optimizer removes the bias.
 VarianceBias variance_bias(const OptimizerConfig& config);
 
-/// Numbers of update t. variance_t: number of updates that the variance has seen, for bias correction.
+/// Numbers of update t. variance_t: number of updates of the variance so far, for bias correction.
 AdamStep adam_numbers(const OptimizerConfig& config, const VarianceBias& bias, Index t, Index variance_t, double lr);
 
 class AdamCore {
  public:
-  /// dry_runs: steps that update nothing, for the freeze policy. Throws ConfigError for a no-decay pattern that matches
-  /// no tensor.
+  /// Makes the common part of an optimizer. dry_runs: steps that update nothing, for the freeze policy. Throws
+  /// ConfigError for a no-decay pattern that matches no tensor.
   AdamCore(const Problem& problem, const OptimizerConfig& config, Index dry_runs = 0);
 
   const device::Device& device() const { return device_; }
@@ -74,15 +74,16 @@ class AdamCore {
   /// Records the norm of the variance after an update of the variance. Fills the report's stability.
   void watch_variance(StepReport& report);
 
-  /// Numbers of update t. variance_t: number of updates that the variance has seen, for bias correction.
+  /// Numbers of update t. variance_t: number of updates of the variance so far, for bias correction.
   AdamStep numbers(Index t, Index variance_t, double lr) const {
     return adam_numbers(config_, bias_, t, variance_t, lr);
   }
 
-  /// Denominator of an update with a variance that has seen `variance_t` updates.
+  /// Denominator of an update with a variance that has been updated `variance_t` times.
   Denominator denominator(const device::Buffer<float>& variance, Index variance_t) const;
 
-  /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
+  /// Sums a kernel (row, tensor, i) -> double over each tensor in each row, where i counts from the tensor's start.
+  /// Returns [rows] x [tensors] sums.
   template <class Kernel>
   device::Future<double> tensor_sums(Index rows, const Kernel& kernel) const {
     return sums(device_, rows, tensors_, kernel);

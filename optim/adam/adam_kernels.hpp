@@ -36,7 +36,7 @@ ONEBIT_HOST_DEVICE inline double clip_factor(double norm, double bound) {
   return bound > 0 && norm > bound ? bound / (norm + 1e-6) : 1.0;
 }
 
-/// factors[row] = scale times the clipping factor of a gradient with squared norm squares[row].
+/// Computes factors[row] = scale times the clipping factor of a gradient with squared norm squares[row].
 struct ClipKernel {
   const double* squares;
   double bound, scale;
@@ -46,18 +46,18 @@ struct ClipKernel {
   }
 };
 
-/// m c1 / (sqrt(v) c2 + eps) + weight_decay x
+/// Returns Adam's direction, m c1 / (sqrt(v) c2 + eps) + weight_decay x.
 ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_decay, float x, float m, float v) {
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
 }
 
-/// What an update reads for a coordinate. A GPU cannot move later loads ahead of a division or a square root, so an
-/// update loads several coordinates before it computes anything.
+/// Values that an update reads for a coordinate. A GPU cannot move later loads ahead of a division or a square root, so
+/// an update loads several coordinates before it computes anything.
 struct Coordinate {
   float x, momentum, variance, gradient;
 };
 
-/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is already clipped.
+/// Updates both moments, m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2, where g is already clipped.
 ONEBIT_HOST_DEVICE inline void adam_moments(const AdamStep& s, float g, float& m, float& v) {
   m = s.beta1 * m + s.one_minus_beta1 * g;
   v = s.beta2 * v + s.one_minus_beta2 * (g * g);
@@ -125,7 +125,7 @@ struct MoveKernel {
   float* x;
   float* momentum;
   const float* variance;
-  const std::uint8_t* moving = nullptr;  ///< [tensors]: nonzero if a tensor's variance is still updated; null: none is
+  const std::uint8_t* moving = nullptr;  ///< marks [tensors]: nonzero if the variance is still updated; null: none is
 
   struct Element {
     AdamStep s;

@@ -10,7 +10,7 @@ namespace onebit::optim {
 /// in the momentum but not in the variance, which squares them. This is the paper's argument for freezing the variance.
 ///
 /// Weight decay and bias correction are as in Adam; every worker clips its gradient by its own norm. The released code
-/// has no such optimizer. In deepspeed semantics, this one has AdamQuirks and 1-bit Adam's padding_as_data.
+/// has no such optimizer. In deepspeed semantics, this optimizer has AdamQuirks and 1-bit Adam's padding_as_data.
 class AdamNaiveEc final : public Optimizer {
  public:
   AdamNaiveEc(const Problem& problem, const OptimizerConfig& config);

@@ -75,7 +75,7 @@ class Cada final : public Optimizer {
   Index extra_rows_ = 0;          ///< number of rows of the next group
   device::Buffer<std::uint8_t> group_uploads_;
   std::vector<std::uint8_t> uploads_;  ///< whether each absorbed worker of this device uploads
-  std::vector<Index> last_upload_;     ///< [workers of this device]: step of the last upload
+  std::vector<Index> last_upload_;     ///< step of the last upload, [workers of this device]
   std::deque<double> moves_;           ///< squared lengths of the last steps, at most `window` of them
   device::Seconds absorb_seconds_;     ///< time that absorbing took in this step
 };

@@ -10,7 +10,7 @@ namespace onebit::optim {
 /// kept at 0. This class watches for gradients at these coordinates.
 class MaskedCoordinates {
  public:
-  /// frozen: the parts of the variance that are frozen; the others have no masked coordinates.
+  /// Finds the masked coordinates. frozen: the parts of the variance that are frozen; other parts have none.
   MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance, std::span<const Range> frozen);
   MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance);
 
@@ -34,7 +34,7 @@ class MaskedCoordinates {
 
   device::Shard shard_;
   device::Buffer<Index> coordinates_;
-  device::Buffer<double> found_;   ///< [workers of this device]: number of masked coordinates with a gradient
+  device::Buffer<double> found_;   ///< number of masked coordinates with a gradient, [workers of this device]
   device::Future<double> counts_;  ///< found_ on the host
   bool reported_ = false;
 };

@@ -14,7 +14,7 @@ struct SpreadKernel {
   ONEBIT_HOST_DEVICE void operator()(Index r, Index i) const { rows[r * columns + i] = row[i]; }
 };
 
-/// m = beta m + factor g
+/// Updates the momentum of each row, m = beta m + factor g.
 struct MomentumRowsKernel {
   float* momentum;
   Index columns;
@@ -43,7 +43,7 @@ struct MomentsRowsKernel {
   }
 };
 
-/// to = from - lr (m + decay * from) in every row. Yields the squared step.
+/// Makes the step to = from - lr (m + decay * from) in every row. Yields the squared step.
 struct SgdMoveKernel {
   float lr;
   const float* decay;  ///< [columns]

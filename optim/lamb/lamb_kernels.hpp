@@ -95,9 +95,9 @@ struct FreshVarianceKernel {
   }
 };
 
-/// largest[chunk * kLanes + lane] = the largest (sqrt(v) + eps) / (sqrt(fresh) + eps) among a lane's elements, which
-/// are every kLanes-th element of a chunk; 0 if no element counts. If `mask` is set, coordinates with v = 0 do not
-/// count. The root of the fresh variance is raised to at least the root of the tensor's floor, as was done for v.
+/// Sets largest[chunk * kLanes + lane] to the largest (sqrt(v) + eps) / (sqrt(fresh) + eps) among a lane's elements,
+/// which are every kLanes-th element of a chunk; 0 if no element counts. If `mask` is set, coordinates with v = 0 do
+/// not count. The root of the fresh variance is raised to at least the root of the tensor's floor, as was done for v.
 struct LargestRatioKernel {
   static constexpr Index kLanes = 64;
 

@@ -9,12 +9,12 @@ namespace onebit::optim {
 /// or if a codec would let the errors grow.
 void require_feedback(const std::string& optimizer, const compress::ExchangeConfig& config);
 
-/// What distinguishes the compressed variants of SGD.
+/// Properties in which the compressed variants of SGD differ.
 struct SgdMethod {
   compress::ExchangeConfig exchange;
   Momentum momentum = {};       ///< momentum of the update, after the exchange
   double clip = 0;              ///< bound on every worker's gradient norm; 0: no clipping
-  bool rescale_errors = false;  ///< multiplies errors by lr_{t-1} / lr_t when the rate changes
+  bool rescale_errors = false;  ///< whether errors are multiplied by lr_{t-1} / lr_t when the rate changes
 };
 
 /// SGD with a compressed exchange of the workers' vectors. In step t, with a codec C through servers:
@@ -49,7 +49,7 @@ class CompressedSgd : public Optimizer {
   void do_begin() override;
   /// Returns what the workers of a group send: by default, their clipped gradients.
   virtual compress::EncodeInput worker_side(Range, const compress::EncodeInput& gradients) { return gradients; }
-  /// Called after the exchange, when its errors are final.
+  /// Runs after the exchange, when its errors are final.
   virtual void after_exchange() {}
 
   const device::Device& device() const { return shard_.device; }
@@ -58,7 +58,7 @@ class CompressedSgd : public Optimizer {
   /// Index of a group's first worker among this device's workers.
   Index own_row(Range group) const { return group.first - shard_.own().first; }
   Index own_workers() const { return shard_.own().count; }
-  /// Input of an exchange that sends rows unchanged.
+  /// Returns the input of an exchange that sends rows unchanged.
   compress::EncodeInput plain(const float* rows) const;
 
  private:
@@ -71,8 +71,8 @@ class CompressedSgd : public Optimizer {
   compress::CompressedMean exchange_;
   LocalClipping clipping_;
   SgdUpdate update_;
-  device::Buffer<float> mean_;  ///< [parameters]: the decoded result of the exchange
-  device::Buffer<float> ones_;  ///< [workers of this device]: factors of 1
+  device::Buffer<float> mean_;  ///< the decoded result of the exchange, [parameters]
+  device::Buffer<float> ones_;  ///< factors of 1, [workers of this device]
   bool exchanged_ = false;
   double last_lr_ = 0;
   device::Seconds encode_seconds_;  ///< time that encoding took in this step

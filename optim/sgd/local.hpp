@@ -14,7 +14,7 @@ void check_local(const LocalConfig& config);
 /// Alternates local steps and synchronisations:
 ///
 ///   worker w:               updates its moments with its clipped gradient, then moves x_w
-///   every `period` steps:   point = mean of x_w; synchronise() may move it and average more; x_w = point
+///   every `period` steps:   point = mean of x_w; synchronise() may move it and average other rows; x_w = point
 ///
 /// A step that synchronises is made in a copy of the parameters, so that the length of the whole move is known.
 class LocalOptimizer : public Optimizer {
@@ -31,7 +31,7 @@ class LocalOptimizer : public Optimizer {
   /// Moves the weights in rows `from` by one step and writes them to rows `to`, which may be the same rows. Returns the
   /// squared length of each row's step.
   virtual std::vector<double> move(const float* from, float* to) = 0;
-  /// Called at a synchronisation. `point` [parameters] is the mean of the weights; implementations may move it and
+  /// Runs at a synchronisation. `point` [parameters] is the mean of the weights; implementations may move it and
   /// average other rows.
   virtual void synchronise(device::Buffer<float>& point, netmodel::TrafficList& traffic) = 0;
   /// Receives the parameters before the first step.
@@ -58,7 +58,7 @@ class LocalOptimizer : public Optimizer {
   LocalClipping clipping_;
   compress::DenseMean channel_;
   device::Buffer<float> decay_;  ///< [parameters]
-  device::Buffer<float> moved_;  ///< [workers of this device][parameters]: the weights that are averaged
+  device::Buffer<float> moved_;  ///< the weights that are averaged, [workers of this device][parameters]
   device::Buffer<float> point_;  ///< [parameters]
 };
 
@@ -123,7 +123,7 @@ class DiLoCo final : public LocalAdam {
   void start(const device::Buffer<float>& parameters) override;
   void synchronise(device::Buffer<float>& point, netmodel::TrafficList& traffic) override;
 
-  device::Buffer<float> anchor_;          ///< [parameters]: the point of the last synchronisation
+  device::Buffer<float> anchor_;          ///< the point of the last synchronisation, [parameters]
   device::Buffer<float> outer_momentum_;  ///< [parameters]
 };
 

@@ -13,8 +13,8 @@ struct DescentStep {
   const float* gradient_factor = nullptr;  ///< clipping factor in device memory; null: 1
 };
 
-/// m = momentum m + g; x -= lr (m + weight_decay x), or for Nesterov x -= lr (g + momentum m + weight_decay x). If
-/// `momentum` is null, m = g. Yields the squared step.
+/// Makes one update: m = momentum m + g; x -= lr (m + weight_decay x), or for Nesterov x -= lr (g + momentum m +
+/// weight_decay x). If `momentum` is null, m = g. Yields the squared step.
 struct DescentKernel {
   DescentStep s;
   const TensorRule* rules;

@@ -8,7 +8,7 @@ namespace onebit::optim {
 struct WorkerMomentum {
   double decay = 0;
   double share = 1;       ///< factor of the new gradient
-  bool nesterov = false;  ///< sends decay m + share g instead of m
+  bool nesterov = false;  ///< whether to send decay m + share g instead of m
 };
 
 /// Compressed SGD whose workers send their own momentum (g_i: the clipped gradient of worker i, p_i: what it encodes):
@@ -40,7 +40,7 @@ class WorkerMomentumSgd : public CompressedSgd {
  private:
   WorkerMomentum config_;
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
-  device::Buffer<float> sent_;      ///< [group][parameters]: Nesterov's steps
+  device::Buffer<float> sent_;      ///< Nesterov's steps, [group][parameters]
 };
 
 std::unique_ptr<Optimizer> make_dist_ef_sgdm(const Problem& problem, const OptimizerConfig& config);

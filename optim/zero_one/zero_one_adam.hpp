@@ -33,9 +33,9 @@ namespace onebit::optim {
 /// gradients. With bias correction (optional, on by default), the momentum uses 1/(1-beta1^t) over all steps t, and the
 /// variance 1/(1-beta2^k) with k updates so far. In 1-bit, silent and sync rounds, coordinates with v = 0 are masked:
 /// their momentum stays 0. Weight decay is not part of the drift: the anchor, the point of the last synchronisation,
-/// decays as the weights do. So the decay rate is lr weight_decay in every phase, and all workers have the same bits
-/// after a sync round. The last step of the run is not silent: once the variance is frozen, it is a sync round.
-/// Clipping bounds the mean gradient in full rounds, and each worker's own gradient in the other rounds.
+/// decays as the weights do. So the decay rate is lr weight_decay in every phase, and the weights of all workers are
+/// bitwise equal after a sync round. The last step of the run is not silent: once the variance is frozen, it is a sync
+/// round. Clipping bounds the mean gradient in full rounds, and each worker's own gradient in the other rounds.
 ///
 /// AdamQuirks and ZeroOneAdamQuirks list what deepspeed semantics change.
 class ZeroOneAdam final : public Optimizer {
@@ -76,7 +76,7 @@ class ZeroOneAdam final : public Optimizer {
   LocalClipping clipping_;
   std::optional<MaskedCoordinates> masked_;  ///< present once the variance is frozen
   device::Buffer<float> share_;              ///< factor 1 - beta1, in device memory
-  device::Buffer<float> gradient_;           ///< [parameters]: the result of a 1-bit round
+  device::Buffer<float> gradient_;           ///< the result of a 1-bit round, [parameters]
   std::optional<ZeroOneLocal> local_;        ///< present once the variance is frozen
   Round round_ = Round::full;                ///< the round of this step
   Index updates_ = 0;                        ///< parameter updates so far

@@ -10,7 +10,7 @@ namespace onebit::optim {
 
 namespace {
 
-/// Every step averages gradients; the variance is updated in warm-up steps.
+/// Returns the phase of a step. Every step averages gradients; the variance is updated in warm-up steps.
 Phase phase_in(Round round) {
   return round == Round::full ? Phase::warmup : Phase::compression;
 }

@@ -10,7 +10,7 @@ ONEBIT_HOST_DEVICE inline float denominator(const AdamStep& s, float v) {
   return std::sqrt(v) * s.root_correction + s.eps;
 }
 
-/// drift += lr c1 m, the momentum's move before the division by d; a coordinate with v = 0 keeps m = 0.
+/// Adds lr c1 m, the momentum's move before the division by d, to the drift; a coordinate with v = 0 keeps m = 0.
 struct ZeroOneDriftKernel {
   AdamStep s;
   float* momentum;

@@ -11,7 +11,7 @@ namespace onebit::optim {
 /// the last synchronisation.
 class ZeroOneLocal {
  public:
-  /// variance [parameters]: the frozen variance; must outlive this object.
+  /// Makes the local phase. variance [parameters]: the frozen variance, which must outlive this object.
   ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const ZeroOneAdamQuirks& quirks,
                const device::Buffer<float>& variance);
 
@@ -49,9 +49,9 @@ class ZeroOneLocal {
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
   device::Buffer<float> drift_;   ///< shaped like momentum_; not divided by Adam's denominator, unless subtracts_drift
   device::Buffer<float> scaled_;  ///< shaped like momentum_; with subtracts_drift, the drifts as they are exchanged
-  device::Buffer<float> anchor_;  ///< [parameters]: point of the last synchronisation, decayed since then
-  device::Buffer<float> mean_;    ///< [parameters]: the result of the exchange
-  device::Buffer<float> ones_;    ///< [workers of this device]: factors of 1
+  device::Buffer<float> anchor_;  ///< point of the last synchronisation, decayed since then, [parameters]
+  device::Buffer<float> mean_;    ///< the result of the exchange, [parameters]
+  device::Buffer<float> ones_;    ///< factors of 1, [workers of this device]
   double rates_ = 0;              ///< sum of the learning rates (bias-corrected) since the last synchronisation
 };
 

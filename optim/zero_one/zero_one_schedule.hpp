@@ -11,7 +11,7 @@ void check_zero_one(const ZeroOneConfig& config);
 /// The event of the step after which the variance is no longer updated. masked: number of masked coordinates.
 Event variance_frozen(Index variance_updates, Index updates, Index masked);
 
-/// What the workers of 0/1 Adam exchange in a step.
+/// Kind of step, by what the workers of 0/1 Adam exchange.
 enum class Round {
   full,     ///< the gradients, uncompressed; the variance is updated
   one_bit,  ///< the gradients, compressed; the variance is not updated
@@ -33,7 +33,8 @@ Index usual_zero_one_steps(const OptimizerConfig& config, double share);
 /// interval that doubles every local_step_scaler steps, up to local_step_clipper.
 class ZeroOneSchedule {
  public:
-  /// last_step: a step that is never silent, so that the run ends with one model; 0: none.
+  /// Starts a schedule before its first step. last_step: a step that is never silent, so that the run ends with one
+  /// model; 0: none.
   explicit ZeroOneSchedule(const ZeroOneConfig& config, Index last_step = 0) : config_(config), last_step_(last_step) {}
 
   /// The round of the next step.
