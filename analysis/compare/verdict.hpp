@@ -77,7 +77,7 @@ struct Verdict {
   /// to detect the margin. Otherwise 0.
   double visible = 0;
   Index seeds_needed = 0;    ///< pairs needed to resolve `visible` with verdict_power, if unresolved; otherwise 0
-  Index seeds_for_seen = 0;  ///< the same for the observed difference; 0 if it is not above `visible`
+  Index seeds_for_seen = 0;  ///< pairs needed for the observed difference; 0 if it is not above `visible`
   /// Pairs needed for an interval within the margin with verdict_power, if the true difference is 0; computed if
   /// unresolved and the mean lies within the margin. Otherwise, or if there are already that many pairs, it is 0.
   Index seeds_for_equivalence = 0;
