@@ -12,8 +12,8 @@ inline constexpr Index least_late_evaluations = 3;
 /// clearly faster than any run of the other arm. Also warns, and sets Verdict::hinges_on_last, if two conditions hold:
 /// the means over the last fifth of the steps do not confirm the verdict on the final losses (that they differ, are
 /// equivalent or cannot be told apart), and in that fifth the loss of a run rises by more than the margin from one
-/// evaluation to the next. Sets Verdict::rests_on_last if a run has too few evaluations in that fifth for this check.
-/// Precondition: neither arm ended above its starting loss, and no run diverged.
+/// evaluation to the next. Sets Verdict::rests_on_last if a run has too few evaluations in that fifth for this check,
+/// unless the verdict is `not_resolved`. Precondition: neither arm ended above its starting loss, and no run diverged.
 void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict);
 
 }  // namespace onebit::analysis

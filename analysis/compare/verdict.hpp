@@ -25,7 +25,8 @@ struct Criterion {
   double level_of_each() const { return 1 - (1 - level) / static_cast<double>(comparisons > 1 ? comparisons : 1); }
 };
 
-/// Largest number of seeds that texts state; a larger one appears as "more than 1000 seeds".
+/// Largest number of seeds that texts state; a larger one appears as "more than 1000 seeds", without the number of
+/// seeds that would show equivalence.
 inline constexpr Index useful_seeds = 1000;
 
 /// Power for which an unresolved verdict's number of seeds is computed.
@@ -85,8 +86,8 @@ struct Verdict {
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."
   /// Whether the means over the last fifth of the steps give another verdict (add_late_warnings).
   bool hinges_on_last = false;
-  /// Whether the verdict cannot be checked against the last fifth of the steps, because a run has fewer than
-  /// least_late_evaluations evaluations there.
+  /// Whether a verdict other than `not_resolved` cannot be checked against the last fifth of the steps, because a run
+  /// has fewer than least_late_evaluations evaluations there.
   bool rests_on_last = false;
   /// Warnings about runs left out, arms of different lengths and seeds without a partner, and those of
   /// add_late_warnings.

@@ -61,8 +61,8 @@ struct VarianceView {
   Index freeze_step = 0;       ///< step of the freeze; 0: not frozen
   Index own_lag = 0;           ///< lag of the run's freeze rule, with which it recorded its ratio; 0: none
   Index rule_lag = 0;          ///< lag of the series to which the thresholds apply
-  Index rule_after = 0;        ///< steps before the rule applies: the larger of learning-rate warm-up and freeze.after
-  Index rule_dwell = 0;        ///< steps for which the ratio must stay at or above the threshold under `auto`
+  Index rule_after = 0;  ///< first step to which the rule applies: the larger of learning-rate warm-up and freeze.after
+  Index rule_dwell = 0;  ///< steps for which the ratio must stay at or above the threshold under `auto`
   std::vector<StabilitySeries> stability;
   std::vector<Threshold> thresholds;
   double tensor_threshold = 0;      ///< threshold of TensorStability::stable_step
