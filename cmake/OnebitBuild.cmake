@@ -34,7 +34,7 @@ target_compile_options(onebit_build INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed> # clang may leave an "omp simd" loop scalar, which is not an error
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ONEBIT_WERROR}>>:-Werror>)
 
-if(ONEBIT_JOIN_SOURCES GREATER 1) # a parameter may have the name of a function in another file
+if(ONEBIT_JOIN_SOURCES GREATER 1) # a parameter may have the name of a function in another of the joined files
   target_compile_options(onebit_build INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
 endif()
 
@@ -75,8 +75,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(onebit_build INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# gcc forgets which precompiled headers are system headers and warns inside them. clang still gives the first of these
-# warnings.
+# In a precompiled header, gcc does not remember which headers are system headers, and warns about them. clang still gives
+# the first of the two warnings that are off here.
 if(ONEBIT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(onebit_build INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
@@ -91,7 +91,7 @@ function(onebit_add_cuda target)
 endfunction()
 
 # onebit_sources(<to> <glob> ...): sets <to> to the matching files below this folder, as paths relative to it. New files
-# are found without an edit.
+# are found without a change to any CMakeLists.txt.
 macro(onebit_sources to)
   file(GLOB_RECURSE ${to} CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARGN})
 endmacro()
@@ -103,7 +103,7 @@ function(onebit_join_sources list name)
     return()
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/join-groups.awk)
-  set(alone kernels.cpp ${ARGN}) # kernels.cpp takes as long as the rest of its room
+  set(alone kernels.cpp ${ARGN}) # kernels.cpp takes as long to compile as the rest of its room
   set(here ${${list}})
   list(FILTER here INCLUDE REGEX "\\.cpp$")
   list(REMOVE_ITEM here ${alone})
@@ -131,9 +131,10 @@ endfunction()
 # onebit_room(<name> [NO_SPEED] [FOLDERS a ...] [EXCEPT a.cpp ...] [ALONE a.cpp ...] [STUB a.cpp ...] [FUZZED a.cpp ...]
 # DEPENDS other-rooms-or-libraries ...): declares the library of all sources in a room's folder, or only in its
 # subfolders FOLDERS. EXCEPT: files that are built elsewhere. ALONE: files that are never joined with others. FUZZED:
-# files that read input from others, given by name or as globs. With ONEBIT_FUZZ they have libFuzzer's counters, in test
-# programs too. -fsanitize=fuzzer-no-link would do the same, but rejects precompiled headers that were built with other
-# flags. STUB: files compiled instead of the .cu files if there is no nvcc. NO_SPEED: the room's speed does not matter.
+# files, given by name or as globs, that read input from outside. With ONEBIT_FUZZ they have libFuzzer's counters, in
+# test programs too. -fsanitize=fuzzer-no-link would do the same, but rejects precompiled headers that were built with
+# other flags. STUB: files compiled instead of the .cu files if there is no nvcc. NO_SPEED: the room's speed does not
+# matter.
 function(onebit_room name)
   cmake_parse_arguments(ROOM "NO_SPEED" "" "FOLDERS;EXCEPT;ALONE;FUZZED;STUB;DEPENDS" ${ARGN})
   list(TRANSFORM ROOM_FOLDERS APPEND /)
@@ -164,7 +165,7 @@ function(onebit_room name)
   else()
     target_sources(onebit_${name} PRIVATE ${ROOM_STUB})
   endif()
-  if(ROOM_NO_SPEED AND ONEBIT_SANITIZE) # optimising a sanitizer's checks takes longer than running them
+  if(ROOM_NO_SPEED AND ONEBIT_SANITIZE) # it takes longer to optimise a sanitizer's checks than to run them unoptimised
     target_compile_options(onebit_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
   elseif(ROOM_NO_SPEED)
     target_compile_options(onebit_${name} PRIVATE ${ONEBIT_NO_SPEED})

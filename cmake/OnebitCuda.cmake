@@ -1,7 +1,7 @@
 # Sets ONEBIT_HAS_CUDA: whether this build has the CUDA backend. AUTO builds it if nvcc is found, so that the same
 # configuration builds on a laptop and on a GPU machine; ON fails if nvcc is not found. EMULATED compiles the backend
-# with the C++ compiler and runs it on the CPU (tests/emulator); it is meant for tests and hundreds of times slower than
-# the CPU backend.
+# with the C++ compiler and runs it on the CPU (tests/emulator); it is meant for tests, and is hundreds of times slower
+# than the CPU backend.
 
 set_property(CACHE ONEBIT_CUDA PROPERTY STRINGS AUTO ON OFF EMULATED)
 set(ONEBIT_HAS_CUDA OFF)

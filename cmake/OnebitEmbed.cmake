@@ -1,5 +1,6 @@
-# onebit_embed(<out.cpp> <name>=<file> ...): writes a source that defines each name, in onebit::experiments::assets, as a
-# std::string_view on the contents of its file; empty if the file is given as "". It is written anew if a file changes.
+# onebit_embed(<out.cpp> <name>=<file> ...): writes a source that defines each name, in onebit::experiments::assets, as
+# a std::string_view of the contents of its file; empty if the file is given as "". The source is written again when one
+# of the files changes.
 function(onebit_embed out)
   set(text "#include \"experiments/report/assets.hpp\"\n\nnamespace onebit::experiments::assets {\n")
   foreach(pair ${ARGN})

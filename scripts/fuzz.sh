@@ -3,8 +3,8 @@
 # UBSan, starting from the corpora under tests/fuzz/corpus. Usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...]. The
 # first argument is a number of inputs for each reader, e.g. 10000000, or a time for all readers together (default:
 # 60s). Every core fuzzes one reader at a time.
-# Inputs that crash, hang or take too much memory are left in build/fuzz/findings, and the exit status is 1. Inputs that
-# reach new code are kept in build/fuzz/corpus and used again.
+# Inputs that make a reader crash, hang or use too much memory go to build/fuzz/findings; the exit status is then 1.
+# Inputs that reach new code are kept in build/fuzz/corpus and used again.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh

@@ -40,7 +40,7 @@ libraries_of() {
 }
 
 # filter_of PROGRAM: prints the files whose tests run on backends(), as Catch2's tags of files, without hidden tests.
-# Emulated GPUs are far too slow for all of them and get a few, enough to test the script.
+# Emulated GPUs are far too slow for all of these files, so they get a few, enough to test the script.
 filter_of() {
   local files='.*'
   if emulates; then files='(buffer|cuda|fill|gemm|launch|memory|recording|sign|logistic|quadratic|sgd)_test\.cpp'; fi

@@ -27,7 +27,7 @@ parts=(gpu:5 libraries:5 devices:15 test_device:40 memcheck:60 synccheck:40 init
   test_compress:40 test_optim:25 test_sim:60 kernels:15 kernels-int8:8 kernels-qsgd:8 kernels-top-k:8
   same-runs:8 same-graphs-mlp:8 same-graphs-bert-nano:10 step-mlp-64:8 step-mlp-256:8 step-mlp-4096:12
   step-mlp-64-no-graphs:8 step-bert-nano-64:8 step-bert-base-8:25 scaling:12)
-# Parts that run after the others, each only if as much time as its limit is left.
+# Parts that run after the others, each only if the time that is left is at least its limit.
 extras=(same-graphs-resnet20:15 step-mlp-64-two-devices:10 step-bert-nano-64-no-graphs:10 step-resnet20-16:15
   step-bert-base-128:60 step-bert-large-32:60 peers:120)
 

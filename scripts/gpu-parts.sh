@@ -11,13 +11,13 @@ print(*(lib for package in nvidia.__path__ for lib in sorted(pathlib.Path(packag
     2>/dev/null || true
 }
 
-# Sets on_gpu, the beginning of the command lines of the bundle's programs, whose tests must fail if they find no GPU.
-# It is not for python3, whose packages have their own libraries.
+# Sets on_gpu, which begins every command line of the bundle's programs: their tests must fail if they find no GPU.
+# python3 runs without it, because its packages have their own libraries.
 set_environment() {
   library_path=$PWD/lib:$(cuda_folders | paste -s -d :)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   on_gpu=(env "LD_LIBRARY_PATH=$library_path" "ONEBIT_SHARED=$PWD/shared" "ONEBIT_SOURCE_DIR=$PWD" ONEBIT_REQUIRE=cuda
     ONEBIT_TEST_BACKENDS=cuda OMP_WAIT_POLICY=passive
-    "LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0") # read where GPUs are emulated
+    "LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0") # used only where GPUs are emulated
 }
 
 # attempt NAME COMMAND...: writes the output to NAME.log and NAME.err; returns the status, 124 if the part's limit is
@@ -65,7 +65,7 @@ part_gpu() {
   if ((status)); then failed gpu "$status"; else row passed "$(sed -n 's/.*\(CUDA Version: *[0-9.]*\).*/\1/p' "$work/gpu.log")"; fi
 }
 
-# Prints the first cuBLAS in the order in which the programs look for it, or nothing.
+# Prints the path of the cuBLAS that the programs would find first, or nothing.
 find_cublas() {
   local major folder known
   known=$(ldconfig -p 2>/dev/null | sed -n 's/.* => //p') || true

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs everything that has to pass before a commit lands: checks of the sources (rooms, includes, kernel lists, format,
 # scripts), tests with gcc, tests with clang and sanitizers, a race check, and a minute of fuzzing. --long adds the test
-# cases tagged [.long] and the wheel. At the end it prints the slowest tests, the time of each part, and in the last
-# line the counts. A check that cannot run is skipped, or fails if ONEBIT_REQUIRE (comma-separated) names it.
+# cases tagged [.long] and the wheel. At the end it prints the slowest tests, the time of each part, and, in the
+# last line, the counts. A check that cannot run is skipped, or fails if ONEBIT_REQUIRE (comma-separated) names it.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -179,7 +179,8 @@ planted_races() {
   fi
 }
 
-# Runs the kernels whose blocks wait for each other. Other kernels' blocks do not share what they write, and are slow here.
+# Runs the kernels whose blocks wait for each other. The blocks of other kernels do not share what they write, and run
+# slowly here.
 races_of_blocks() { ONEBIT_TEST_BACKENDS=cuda build/ci-tsan/tests/device/test_device "groups*"; }
 
 # Whether clang links with libFuzzer.
@@ -188,7 +189,7 @@ fuzzer_works() {
     clang++ -x c++ -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null
 }
 
-# race_job: the rooms with threads under ThreadSanitizer
+# race_job: builds and tests the rooms that use threads, under ThreadSanitizer
 race_job() {
   local archer
   archer=$(find_archer)

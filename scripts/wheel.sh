@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes the wheel python/dist/onebit-*.whl: the package, the program and the library of the codecs, each compiled for
 # x86-64-v3 and for x86-64-v2, the presets, and the libraries that the program needs. This script needs what the build
-# of the program needs, python3 with venv, and PyPI. --fast compiles one program, for this machine, with the preset ci's
-# flags, so that ccache has its objects.
+# of the program needs, python3 with venv, and PyPI. --fast compiles one program, for this machine, with the flags of
+# the preset ci, so that ccache already has its objects.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh

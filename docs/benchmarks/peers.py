@@ -11,7 +11,8 @@ If JAX is not installed, or not for this device, the table omits it.
 
 The frameworks have some advantages: their batch is prepared beforehand (onebit samples it and masks tokens), their
 signs are not packed to bits, and their server has one scale per tensor (onebit's has one for each of N chunks). For
-bert-nano they compute logits only at the masked positions. Each is first checked against NumPy, on tiny sizes."""
+bert-nano they compute logits only at the masked positions. Each framework is first checked against NumPy, on tiny
+sizes."""
 import argparse
 import contextlib
 import json

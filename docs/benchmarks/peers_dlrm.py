@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Times a step of a recommendation model in onebit and in PyTorch, in turns on one machine: N workers' hybrid step in
-onebit, and one process with the whole batch in PyTorch (nn.EmbeddingBag with sparse gradients, SGD), in float32 on two
-cores. Prints a Markdown table.
+"""Times a step of a recommendation model in onebit and in PyTorch, alternately on one machine: N workers' hybrid step
+in onebit, and one process with the whole batch in PyTorch (nn.EmbeddingBag with sparse gradients, SGD), in float32 on
+two cores. Prints a Markdown table.
 
     python3 -m venv peers && peers/bin/pip install numpy torch
     peers/bin/python docs/benchmarks/peers_dlrm.py build/release/experiments/onebit

@@ -1,4 +1,4 @@
-"""`python -m onebit` is the program."""
+"""`python -m onebit` runs the program."""
 from onebit._program import main
 
 main()

@@ -90,7 +90,7 @@ class _Child:
         environment = {**os.environ, _ENDS_WITH: str(os.getpid())}  # this thread waits for the program
         if screen.overwrites:
             environment[_PASSED_ON] = "1"
-        # The program gets a session of its own, which Ctrl-C in the terminal does not reach: a second signal would kill
+        # The program gets its own session, so that Ctrl-C in the terminal does not reach it: a second signal would kill
         # a run.
         self._process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                          stderr=subprocess.PIPE, env=environment, start_new_session=True)

@@ -31,7 +31,7 @@ class _NotebookLine:
 
 
 class Screen:
-    """Shows lines on sys.stderr, and one progress line, which overwrites itself, there or in a notebook's cell."""
+    """Shows lines on sys.stderr, and one progress line that overwrites itself, there or in a notebook's cell."""
 
     def __init__(self) -> None:
         self._notebook = _NotebookLine() if _in_notebook() else None

@@ -349,8 +349,8 @@ def _in_order(folder: pathlib.Path, files: list[pathlib.Path]) -> list[pathlib.P
 def load(path: Path) -> Run | Runs:
     """Reads a log, or all logs in a folder of compare, sweep, freeze or validate.
 
-    A folder keeps its runs even if some logs cannot be read: these are in `problems`, and a warning names them. Raises
-    OnebitError if there is nothing to read.
+    If some logs of a folder cannot be read, the others are returned: the errors are in `problems`, and each is also a
+    warning. Raises OnebitError if there is nothing to read.
     """
     place = pathlib.Path(path)
     if not place.is_dir():

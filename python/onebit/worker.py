@@ -1,4 +1,4 @@
-"""Connects a model of your own to onebit (--model external). Needs numpy only.
+"""Connects your own model to onebit (--model external). Needs only numpy.
 
     import onebit.worker
 

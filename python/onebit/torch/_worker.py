@@ -203,7 +203,7 @@ class Reporting:
 
     @property
     def report(self) -> Report:
-        """What this rank sent in the last step, by the rules of a log's columns; the step's phase; and its events."""
+        """What this rank sent in the last step, counted as in a log's columns; the step's phase; and its events."""
         return self._worker.report
 
     @property
