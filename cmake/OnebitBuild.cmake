@@ -75,8 +75,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(onebit_build INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# In a precompiled header, gcc does not remember which headers are system headers, and warns about them. clang still gives
-# the first of the two warnings that are off here.
+# In a precompiled header, gcc does not remember which headers are system headers, and warns about them. clang still
+# gives the first of the two warnings that are off here.
 if(ONEBIT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(onebit_build INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
