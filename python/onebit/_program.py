@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from onebit._screen import Screen
 
-# The program shows its progress line if this variable says that stderr reaches a person through another program.
+# If this variable is set, the program shows its progress line, because another program passes stderr on to a person.
 _PASSED_ON = "ONEBIT_STDERR_IS_PASSED_ON"
 
 # This variable names the process that starts the program. When the thread that started the program ends, the program

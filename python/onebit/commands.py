@@ -72,7 +72,7 @@ def sweep(**options: Any) -> Runs:
 
 
 def freeze(**options: Any) -> Runs:
-    """Uses trial runs to find how soon the variance may be frozen, and returns them.
+    """Uses trial runs to find how soon the variance may be frozen, and returns these runs.
 
     `answer` has the freeze step, its cost with an interval and a verdict, and the times on the clusters.
     """

@@ -99,7 +99,7 @@ class Run:
     @functools.cached_property
     def evaluations(self) -> pd.DataFrame:
         """One row per evaluation: the settings as in the frames of several runs, step, evaluated loss, accuracy and
-        bytes sent so far. The evaluations of a run that diverged end before it did."""
+        bytes sent so far. A run that diverged has only evaluations from before the divergence."""
         return Runs([self]).evaluations
 
     @functools.cached_property
