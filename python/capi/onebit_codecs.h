@@ -80,7 +80,7 @@ int onebit_mean(onebit_worker* worker, int64_t step, const float* vector, float*
 int onebit_step(onebit_worker* worker, int64_t step, double lr, const float* gradient, float* parameters,
                 onebit_error* error);
 
-/* What the last step sent, by the rules of the log's columns bytes_up, bytes_down and messages. */
+/* What the last step sent, counted like the log's columns bytes_up, bytes_down and messages. */
 typedef struct onebit_report {
   double bytes_up, bytes_down;
   int64_t messages;
