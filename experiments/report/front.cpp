@@ -63,8 +63,8 @@ std::vector<std::string> grid_names(const Comparison& comparison) {
   return names;
 }
 
-/// Returns the facts in one line: parts without a value are left out.
-std::string facts_of(const Report& report) {
+/// Returns the facts about the runs: parts without a value are left out.
+std::vector<std::string> facts_of(const Report& report) {
   std::vector<std::string> parts;
   const auto add = [&](const std::string& before, const std::string& values, const std::string& after) {
     if (!values.empty()) parts.push_back(before + values + after);
@@ -101,7 +101,7 @@ std::string facts_of(const Report& report) {
           report,
           [](const analysis::Run& run) { return run.header.program_version + " (" + run.header.git_commit + ")"; }),
       "");
-  return join(parts, " · ");
+  return parts;
 }
 
 bool several_rates(const Comparison& comparison) {
@@ -309,9 +309,8 @@ std::string title_of(const Report& report) {
 
 std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
-  return html::heading(1, title) + html::paragraph(facts_of(report), "facts") +
-         html::paragraph(question_of(report), "question") + answers_html(report) +
-         html::blocks(best_table(comparison)) + html::paragraph(legend_of(report), "facts") +
+  return html::heading(1, title) + html::facts(facts_of(report)) + html::paragraph(question_of(report), "question") +
+         answers_html(report) + html::blocks(best_table(comparison)) + html::paragraph(legend_of(report), "facts") +
          html::list(cautions_of(report)) + findings_html(report) + times_html(report);
 }
 

@@ -114,6 +114,12 @@ std::string paragraph(const std::string& plain, const std::string& style) {
   return element(style.empty() ? "p" : "p class=\"" + style + "\"", text(plain));
 }
 
+std::string facts(const std::vector<std::string>& parts) {
+  std::vector<std::string> spans;
+  for (const std::string& part : parts) spans.push_back(element("span", text(part)));
+  return element("p class=\"facts parts\"", join(spans, " · "));
+}
+
 std::string list(const std::vector<std::string>& items) {
   if (items.empty()) return "";
   std::string inner = "\n";

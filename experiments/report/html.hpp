@@ -18,6 +18,8 @@ std::string counted(Index count, const std::string& noun);
 std::string heading(int level, const std::string& plain);
 /// Returns a paragraph, with the class `style` of the style sheet if one is given; empty for an empty text.
 std::string paragraph(const std::string& plain, const std::string& style = "");
+/// Returns a quiet paragraph of short parts, separated by dots. A line breaks between parts, if it can.
+std::string facts(const std::vector<std::string>& parts);
 std::string list(const std::vector<std::string>& items);
 /// Returns text in a fixed-width font that keeps its line breaks.
 std::string command(const std::string& plain);
