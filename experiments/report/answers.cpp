@@ -209,7 +209,8 @@ std::string means_text(const Report& report, const Verdict& verdict) {
   const Pair pair = pair_of(report, verdict);
   const double paired = mean_over(pair.arm, verdict.seeds) - mean_over(pair.baseline, verdict.seeds);
   return std::string(" Its mean loss is ") + (here > there ? "higher" : "lower") + ", because " +
-         (paired * (here - there) > 0 ? "a mean gives more weight to high losses of single seeds."
+         (paired * (here - there) > 0 ? "an arithmetic mean gives more weight to high losses of single seeds than a "
+                                        "geometric mean does."
                                       : "it includes seeds that only one of the arms has.");
 }
 

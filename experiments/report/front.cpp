@@ -119,7 +119,7 @@ std::string question_of(const Report& report) {
     const std::string who = comparison.grids.size() == 1 ? analysis::spoken_name(comparison.grids[0].name) : "each arm";
     const std::string rate = several_rates(comparison) ? " at its best learning rate" : "";
     return !analysis::is_replay(report.arms.front().runs.front().header)
-               ? "How low does the loss of " + who + " get" + rate + ", and how many bytes does it send?"
+               ? "What final loss does " + who + " reach" + rate + ", and how many bytes does it send?"
                : "How many bytes does " + who + " send?";
   }
   std::vector<std::string> arms;

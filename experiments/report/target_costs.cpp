@@ -243,7 +243,8 @@ Bounds bounds_until(const Pair& pair, std::size_t axis, double target) {
 /// Returns the sentence on a loss that was reached between evaluations that are far apart. If the bounds show that the
 /// arm sends more bytes or takes longer, the sentence says by how much at least; for a target that was given, also if
 /// they show that it sends fewer or is faster. If the bounds show neither, the sentence says so for a target that was
-/// given, and is empty for others. There are no bounds if a loss rises before. before: what precedes "it".
+/// given, and is empty for others. There are no bounds if a loss rises before it reaches the target. before: what
+/// precedes "it".
 TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::string& before) {
   constexpr double least = 1.1;
   const bool falls = falls_until(pair.here, target) && falls_until(pair.there, target);

@@ -26,8 +26,8 @@ class PointPlanner {
   /// point.
   const PointPlan& plan(const Point& point);
 
-  /// Returns the bytes that all running points may take together. If no limit was given, it is 0 until the first plan
-  /// determines it from the free memory.
+  /// Returns the bytes that all running points may take together. If no limit was given, this is 0 until the first plan
+  /// determines the limit from the free memory.
   Index memory() const { return memory_; }
 
   /// Releases the data that was read.

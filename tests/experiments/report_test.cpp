@@ -230,7 +230,7 @@ TEST_CASE("report: the page of one run says how far it got, and its controls wor
   REQUIRE(run_onebit(folder, tiny_run("run", {"--steps", "40", "--optimizer", "adam", "-o", "a.h5"})).status == 0);
   REQUIRE(run_onebit(folder, {"report", "a.h5", "-o", "report.html"}).status == 0);
   const std::string page = read_file(folder / "report.html");
-  CHECK_THAT(page, Contains("How low does the loss of adam get, and how many bytes does it send?") &&
+  CHECK_THAT(page, Contains("What final loss does adam reach, and how many bytes does it send?") &&
                        Contains("adam ends at a loss of ") && Contains(" at the start; each worker sent ") &&
                        Contains(", as much as dense fp32 (2x more than fp16).</p>") &&
                        Contains("<p class=\"costs\">The run takes an estimated ") && !Contains("'onebit price LOG'"));
