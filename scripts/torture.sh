@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Kills runs of all optimizers, among them sweeps and runs over MPI ranks, resumes them, and compares every bit of their
-# results with undisturbed runs. Usage: scripts/torture.sh [KILLS] [SEED] (default: 1000 1). Builds the program with the
-# preset release unless ONEBIT_PROGRAM names one. Works in a folder under TMPDIR and keeps it if something is wrong.
-# docs/promises.md says what is promised.
+# Kills runs of all optimizers, some of them in sweeps or over MPI ranks, resumes them, and compares every bit of their
+# results, except times, with those of undisturbed runs. Usage: scripts/torture.sh [KILLS] [SEED] (default: 1000 1).
+# Builds the program with the preset release unless ONEBIT_PROGRAM names one. Works in a folder under TMPDIR and keeps
+# it if something is wrong. docs/promises.md says what is promised.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh

@@ -57,7 +57,7 @@ class _Report(ctypes.Structure):
 
 
 class Report(NamedTuple):
-    """What a step sent, counted as in the columns of a log that have these names, and its phase and events."""
+    """What a step sent, counted as in a log's columns of the same names, and the step's phase and events."""
     bytes_up: float
     bytes_down: float
     messages: int
