@@ -1,6 +1,6 @@
 #pragma once
-// Reads many logs: each is read once, unusable ones are listed, and the rest are grouped into arms, whose runs differ
-// only in their seeds.
+// Reads many logs: each is read once, unusable ones are listed, and the rest are grouped into arms. The runs of an arm
+// have different seeds but agree in all options of arm_options.
 
 #include <functional>
 #include <map>

@@ -24,9 +24,8 @@ Interval mean_interval(std::span<const double> values, double level = 0.95);
 /// Returns the two-sided p of the paired sign-flip permutation test: the share of all sign assignments to the
 /// differences whose mean is at least as far from 0 as the observed mean. It is exact, by enumeration, for up to 16
 /// differences; for more differences it uses the observed assignment and 65,536 assignments drawn by Philox with a
-/// fixed key. It assumes no distribution, but it is at least least_p() unless all differences are 0. For five pairs
-/// least_p() is 1/16, so p cannot fall below 0.05. Returns 1 if all differences are 0; NaN for none, or if one is not
-/// finite.
+/// fixed key. The test assumes no distribution, but p is never less than least_p(). For five pairs least_p() is 1/16,
+/// so p cannot fall below 0.05. Returns 1 if all differences are 0; NaN for none, or if one is not finite.
 double sign_flip_p(std::span<const double> differences);
 
 /// Returns the smallest sign_flip_p that `pairs` differences can have, unless all of them are 0: 2 / 2^pairs for up to
@@ -35,8 +34,8 @@ double least_p(Index pairs);
 
 /// Relative difference of paired values b from values a. If all values are above 0, this is the geometric mean of the
 /// ratios b / a, minus 1, because the logarithms of ratios are averaged: twice as high with one seed and half as high
-/// with another is then no difference, and the interval never begins below -1. Otherwise it is the mean of (b - a) /
-/// |a|. The t interval decides whether there is a difference; p is further evidence.
+/// with another is then no difference, and the interval never begins below -1. Otherwise it is the mean of
+/// (b - a) / |a|. The t interval decides whether there is a difference; p is further evidence.
 struct Difference {
   double mean = 0;           ///< negative: b is lower
   double low = 0, high = 0;  ///< ends of the interval; NaN for fewer than two pairs

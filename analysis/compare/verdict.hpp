@@ -25,8 +25,8 @@ struct Criterion {
   double level_of_each() const { return 1 - (1 - level) / static_cast<double>(comparisons > 1 ? comparisons : 1); }
 };
 
-/// Largest number of seeds that texts state; a larger one appears as "more than 1000 seeds", without the number of
-/// seeds that would show equivalence.
+/// Largest number of seeds that texts state; larger ones appear as "more than 1000 seeds". If seeds_needed is larger,
+/// need_text leaves out the number of seeds that would show equivalence.
 inline constexpr Index useful_seeds = 1000;
 
 /// Power for which an unresolved verdict's number of seeds is computed.
@@ -78,7 +78,7 @@ struct Verdict {
   /// to detect the margin. Otherwise 0.
   double visible = 0;
   Index seeds_needed = 0;    ///< pairs needed to resolve `visible` with verdict_power, if unresolved; otherwise 0
-  Index seeds_for_seen = 0;  ///< pairs needed for the observed difference; 0 if it is not above `visible`
+  Index seeds_for_seen = 0;  ///< the same for the observed difference; 0 if it is not above `visible`
   /// Pairs needed for an interval within the margin with verdict_power, if the true difference is 0; computed if
   /// unresolved and the mean lies within the margin. Otherwise, or if there are already that many pairs, it is 0.
   Index seeds_for_equivalence = 0;
@@ -100,7 +100,7 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
 /// Returns the number of comparisons and their criterion: "3 comparisons, each judged by its 98.3% interval (...)".
 std::string text_of(const Criterion& criterion);
 
-/// Returns the same text for the criterion of a family of verdicts, and explains the terms that these verdicts use.
+/// Returns the same text for the criterion of a family, with explanations of the terms that its verdicts use.
 std::string text_of(const std::vector<Verdict>& verdicts);
 
 /// Returns "b ended at a loss of 4.2e+09, above its starting loss of 2.8 (means over 4 seeds, of

@@ -54,7 +54,7 @@ struct FreezeTrial {
 enum class FreezeVerdict {
   safe,            ///< the costs of all seeds and the interval lie within the margin
   safe_but_worse,  ///< safe, but the interval lies above 0
-  costs,           ///< a run diverged, or a seed's cost is beyond the margin: more seeds cannot make it safe
+  costs,           ///< a seed's run diverged, or its cost is beyond the margin: more seeds cannot make it safe
   unclear  ///< no seed's cost is beyond the margin, but the interval extends beyond it (more seeds would settle the
            ///< verdict), or a seed's cost is unknown
 };

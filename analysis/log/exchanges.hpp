@@ -25,8 +25,8 @@ struct StepRange {
 /// Returns ranges that cover every step from 1 to the last one in the log, in step order. A step has the phase of its
 /// row in /steps. A step without a row (log.every) has the phase of the rows with the same exchanges if these rows all
 /// have one phase; otherwise it has the phase of the rows before and after it. If these two rows have different phases,
-/// steps up to a freeze between them (in /events) have the earlier phase (warm-up if the earlier step is a dry run),
-/// and later steps have the later phase; without a freeze between them, all have the later phase. Throws what the
+/// steps up to a freeze between them (in /events) have the earlier phase (warm-up if the earlier row is that of a dry
+/// run), and later steps have the later phase; without a freeze between them, all have the later phase. Throws what the
 /// reader throws, and IoError if steps do not ascend from 1, a phase is unknown, or the number of workers in an
 /// exchange differs from the run's (activations between pairs excepted).
 std::vector<StepRange> exchanges_of(const sim::LogReader& log);

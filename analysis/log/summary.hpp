@@ -69,8 +69,8 @@ struct Summary {
   double server_codec_error = std::numeric_limits<double>::quiet_NaN();
   double worker_mean_distance =
       std::numeric_limits<double>::quiet_NaN();  ///< ||x - C(mean)|| / ||x|| if payloads are summed
-  /// Bytes of dense fp16 all-reduces / bytes; NaN for a run with a boundary, which also sends activations and their
-  /// gradients.
+  /// Bytes of dense fp16 all-reduces / bytes; NaN for a run with a boundary, which also sends activations, their
+  /// gradients and, with embedding tables, row numbers.
   double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
   double wall_seconds = 0;  ///< wall time of all steps

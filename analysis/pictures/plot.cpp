@@ -142,7 +142,7 @@ void write_ticks(char axis, const std::vector<double>& ticks, std::ostringstream
   if (!ticks.empty()) script << ")\n";
 }
 
-/// Writes the settings of a logarithmic x axis. By default, gnuplot would extend the axis to powers of ten and label
+/// Writes the settings of a logarithmic x axis. By default, gnuplot extends the axis to powers of ten and labels
 /// only these. Here, the axis ends where the curves end, unless that leaves it without labels.
 void write_log_x(const Plot& plot, std::ostringstream& script) {
   script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";

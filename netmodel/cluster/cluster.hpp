@@ -82,7 +82,7 @@ struct NodeFactor {
   friend bool operator==(const NodeFactor&, const NodeFactor&) = default;
 };
 
-/// Nodes of GPUs, all of one kind, joined by a network. Each GPU runs one worker (rank).
+/// Nodes with equal numbers of GPUs of one kind, joined by a network. Each GPU runs one worker (rank).
 struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description

@@ -213,8 +213,8 @@ NcclTests::Layout NcclTests::layout_of(const Words& row) const {
   return {place("size"), place("time"), place("algbw"), place("busbw")};
 }
 
-/// Returns the collective of a row. If the name of the program is missing, it was all_reduce_perf, provided that the
-/// row has a reduction, no root, and the busbw of an all-reduce.
+/// Returns the collective of a row. If the name of the program is missing, the program was all_reduce_perf, provided
+/// that the row has a reduction, no root, and the busbw of an all-reduce.
 Collective NcclTests::collective_of(const Words& row, const Layout& layout, double algbw, double busbw) {
   const auto program = programs().find(program_);
   if (!program_.empty() && program == programs().end())

@@ -35,8 +35,8 @@ struct SendingColumns {
 /// With SendingColumns::to_all, an all-reduce adds up the columns. If they are encoded, an all-gather sends them to
 /// every worker instead, in one block for the examples of each worker. The step then exchanges nothing else: every
 /// worker has everything that the gradients of the layers above depend on, so the traffic that other layers and the
-/// optimizer have recorded is discarded. Because gradients then cause no traffic, they are dense unless backward =
-/// mask.
+/// optimizer have recorded is discarded. Because gradients then cause no traffic, they are dense unless
+/// backward = mask.
 ///
 /// In evaluations, the layer is the identity unless the batch has AtBoundaries::coded. Then all columns cross, and
 /// codecs with a memory start with an empty one.

@@ -22,9 +22,9 @@ namespace onebit::sim {
 /// own xi ~ N(0, sigma^2 / d)^d with sigma = model.noise. Element i of draw k of worker w at step t comes from the
 /// Philox key (seed, noise) and the counter (t, w, k d + i).
 ///
-/// x* ~ N(0, 1)^d and the signs of b_w are the same for every seed (Philox key (0, data), counters (4, 0, i) and (3, w
-/// mod N/2, i)). The weights are initialised from N(0, 1). They form model.blocks tensors, whose sizes differ by at
-/// most one element.
+/// x* ~ N(0, 1)^d and the signs of b_w are the same for every seed (Philox key (0, data), counters (4, 0, i) and
+/// (3, w mod N/2, i)). The weights are initialised from N(0, 1). They form model.blocks tensors, whose sizes differ by
+/// at most one element.
 class Quadratic final : public Model {
  public:
   /// Makes the problem. Throws ConfigError naming the option that is out of range.

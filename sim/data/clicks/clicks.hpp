@@ -15,8 +15,7 @@ inline constexpr Index click_days = 7;
 /// equal length, and the last ones, a share config.holdout of them, are held out. With config.drift > 0 the popular ids
 /// change from day to day, so the ids that are popular in the held-out examples differ from those that are popular, on
 /// average, in the training examples. Examples are drawn with replacement from all days, so drift does not change the
-/// training distribution over time; with the split "size:0" each worker has the
-/// examples of its own part of the time.
+/// training distribution over time. With the split "size:0", each worker has the examples of its own period.
 ///
 /// facts.ceiling describes how well the teacher itself predicts the held-out examples (if there are none, the training
 /// examples). The hash covers features, ids and labels, so it may differ between C libraries whose exp, log or pow
