@@ -172,9 +172,9 @@ const std::vector<OptimizerEntry>& optimizers();
 /// Returns the schedule of an optimizer; null if it has none, or for an unknown name.
 const StepSchedule* schedule_of(std::string_view optimizer);
 
-/// Name of the codec that the configured optimizer uses: the optimizer's own default, if it has one and either allows
-/// no other codec (Codecs::its_own) or the user chose none; otherwise exchange.up.name. chosen: whether the user set
-/// the codec.
+/// Name of the codec that the configured optimizer uses: the optimizer's own default, if it has one and if either no
+/// other codec is allowed (Codecs::its_own) or the user chose none; otherwise exchange.up.name. chosen: whether the
+/// user set the codec.
 std::string codec_of(const OptimizerConfig& config, bool chosen);
 
 /// The codecs that the configured optimizer accepts. its_own: codecs, feedback and channel are part of the algorithm;

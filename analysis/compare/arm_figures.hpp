@@ -39,7 +39,7 @@ struct RunCurve {
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;
-  /// Times of the run that example_times selects, if its exchanges take longer or shorter by the cluster's uncertainty;
+  /// Times of the run that example_times selects, if its exchanges take more or less time by the cluster's uncertainty;
   /// set only in ArmFigures::seconds.
   double longer = std::numeric_limits<double>::quiet_NaN(), shorter = longer;
 };

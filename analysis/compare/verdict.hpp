@@ -118,8 +118,8 @@ std::string accuracy_text(const Verdict& verdict);
 /// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers above useful_seeds.
 std::string seeds_needed_text(Index seeds);
 
-/// Whether range_text states an interval as ratios, because the mean or the upper end of the interval is above ten
-/// times, or the lower end is below a thousandth.
+/// Whether range_text states an interval as ratios, because the ratio at the mean or at the upper end of the interval
+/// is above ten, or the ratio at the lower end is below a thousandth.
 bool in_times(const Difference& difference);
 
 /// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".

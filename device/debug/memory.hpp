@@ -51,8 +51,8 @@ class GuardedMemory final : public Memory {
   void close() noexcept;
 
   /// Throws Error if an aligned word of the kernel object is the address of memory that is mapped in this process but
-  /// does not belong to this device: a missing upload, or a pointer to another device's memory. Words below 2^32 or
-  /// below the program's own address pass, because floats and counts look like them.
+  /// does not belong to this device: a missing upload, or a pointer to another device's memory. Words with a value
+  /// below 2^32 or below the program's own address are accepted, because floats and counts can have such values.
   void check(const void* kernel, std::size_t size, const std::type_info& type);
 
  private:

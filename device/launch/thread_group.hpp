@@ -116,8 +116,8 @@ class GroupLanes {
     return n > 0 && largest(n, [&](Index i) { return test(i) ? 1.0f : 0.0f; }) > 0;
   }
 
-  /// Finds the number of this rank (1 is the largest) among those of the numbers of(i), for i in [0, n), that are below
-  /// kBins. Returns its bin, its rank within the bin, and the number of elements in the bin.
+  /// Among the numbers `of(i)`, i in [0, n), that are below kBins, finds the one with this rank (1 is the largest).
+  /// Returns its bin, its rank within the bin, and the number of elements in the bin.
   template <class Of>
   ONEBIT_DEVICE Ranked ranked(Index n, Index rank, const Of& of) const {
     if (members_ == 1) return member_.ranked(n, rank, of);

@@ -51,7 +51,7 @@ struct KernelReport {
   std::vector<KernelRow> rows;
 };
 
-/// Smallest size in bytes of a copy by which the rate of memory is measured.
+/// Smallest size, in bytes, of a copy that is used to measure the memory bandwidth.
 inline constexpr Index kCopyBytes = 256 * 1000 * 1000;
 
 /// Measures the kernels. elements: size of the largest operand; 0: four times the last-level cache, but at least

@@ -8,8 +8,8 @@
 
 namespace onebit::experiments {
 
-/// Makes everything printable() that goes to std::cout during its lifetime, except line ends: names and texts in the
-/// files that a command reads may contain sequences that control a terminal. Whole lines are passed on at once, the
+/// Applies printable() to everything that goes to std::cout during its lifetime, except line ends: names and texts in
+/// the files that a command reads may contain sequences that control a terminal. Whole lines are passed on at once, the
 /// rest when std::cout is flushed. The program's own colours bypass this filter; those in a text do not.
 class PrintableOutput : public Screen {
  public:

@@ -9,8 +9,8 @@
 
 namespace onebit::experiments {
 
-/// Prints one row per run if there are several seeds, the codecs, communication per step, and the time of a run on each
-/// cluster.
+/// If there are several seeds, prints one row per run; then prints the codecs, communication per step, and the time of
+/// a run on each cluster.
 void print_details(const std::vector<analysis::Arm>& arms, const analysis::PricedArms& priced, std::ostream& out);
 /// Prints one row per arm: its run or, if there are several seeds, its means.
 void print_arms(const std::vector<analysis::Arm>& arms, const analysis::PricedArms& priced, std::ostream& out);

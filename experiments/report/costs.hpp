@@ -33,7 +33,7 @@ Uncertain uncertain_of(const Pair& pair);
 /// Whether the arms have different numbers of workers.
 bool workers_differ(const Pair& pair);
 
-/// Says which estimates are the least certain: what follows "the".
+/// The end of a sentence, to follow "the", that says which estimates are the least certain.
 inline constexpr const char* kLeastCertain =
     "estimates for short messages and compressed exchanges are the least certain: some of these took up to 2.9 times "
     "as long when measured.";
@@ -48,7 +48,7 @@ struct Speed {
 /// Returns the speeds on all clusters on which both times are known.
 std::vector<Speed> speeds_of(const Pair& pair);
 
-/// Whether the ends of a speed's range differ as they are shown.
+/// Whether the two ends of a speed's range still differ once they are rounded for display.
 bool has_range(const Speed& speed);
 
 /// Returns the verb that precedes speed_text; it says "may" if the range leaves open whether the arm is faster.

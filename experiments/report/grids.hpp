@@ -26,8 +26,8 @@ std::string name_at_best(const analysis::Comparison& comparison, const std::stri
 /// `arms` contain only those that are left.
 analysis::RateGrid whole_grid(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Returns the names of the arms at the best rate of their grids, and of those whose only rate was tried; all arms if
-/// there are none.
+/// Returns the names of the arms at the best rate of their grids, and of the arms in whose grids only one rate was
+/// tried; all arms if there are none.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
 /// Returns the best arms and those baselines of verdicts that are at another rate, because they were requested.

@@ -50,8 +50,8 @@ struct SweepGrid {
   std::vector<std::string> values() const;
 };
 
-/// Arranges the points. The grid's option is `tuned` if it has several values, otherwise the learning rate if it does,
-/// otherwise the last option that does.
+/// Arranges the points. The grid's option is `tuned` if that has several values; otherwise the learning rate if that
+/// has several; otherwise the last option that has several.
 SweepGrid grid_of(const std::vector<Point>& points, const std::vector<PointResult>& results,
                   const std::string& tuned = "");
 

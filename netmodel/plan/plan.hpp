@@ -96,9 +96,9 @@ inline constexpr Bytes kMostInFlight{32.0 * (1 << 20)};
 double longest_fill(Bytes payload);
 
 /// Returns the time in which links wait while a pipeline fills and drains. Trees and NVLS pass pieces of the vector
-/// from hop to hop. With a latency L of all hops and a time T of the bytes, pieces of the best size take L + T + 2
-/// sqrt(L T). The model takes half of the last term, and at most `longest` times T, because buffers limit the size of
-/// the pieces. The factor of one half and kMostInFlight were fitted to all all-reduces of
+/// from hop to hop. If all hops together have the latency L and the bytes need the time T, a transfer in pieces of the
+/// best size takes L + T + 2 sqrt(L T). The model takes half of the last term, and at most `longest` times T, because
+/// buffers limit the size of the pieces. The factor of one half and kMostInFlight were fitted to all all-reduces of
 /// docs/measurements/collectives.csv together.
 Seconds fill_time(Seconds latency, Seconds bytes, double longest);
 

@@ -16,7 +16,7 @@ struct CodecPasses {
   friend bool operator==(const CodecPasses&, const CodecPasses&) = default;
 };
 
-/// Memory that a GPU reads and writes to add one element at a scattered place: a sector of 32 bytes, twice.
+/// Bytes that a GPU reads and writes to add one element at an arbitrary place in memory: a sector of 32 bytes, twice.
 inline constexpr double kScatteredBytes = 64;
 
 }  // namespace onebit::netmodel

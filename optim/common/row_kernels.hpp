@@ -43,7 +43,7 @@ struct MomentsRowsKernel {
   }
 };
 
-/// Makes the step to = from - lr (m + decay * from) in every row. Yields the squared step.
+/// Makes the step `to = from - lr (m + decay * from)` in every row. Yields the squared step.
 struct SgdMoveKernel {
   float lr;
   const float* decay;  ///< [columns]

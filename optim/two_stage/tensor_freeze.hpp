@@ -27,7 +27,8 @@ class TensorFreeze {
   const std::uint8_t* moving() const { return moving_.data(); }
   /// Marks [tensors]: nonzero for tensors that were not yet frozen after `updates` updates.
   std::vector<char> moving_after(Index updates) const;
-  /// Marks [tensors]: nonzero for all tensors except those that were frozen in exactly this update.
+  /// Returns a mark for each tensor, [tensors]: nonzero for all tensors except those that were frozen in exactly this
+  /// update.
   std::vector<char> all_but_frozen_by(Index update) const;
   /// Whether any tensor was frozen in exactly this update.
   bool froze_by(Index update) const;

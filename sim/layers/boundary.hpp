@@ -23,7 +23,7 @@ struct SendingColumns {
 
   /// Returns one sender for all columns: the cut of a model between two groups of workers.
   static SendingColumns one(Index columns);
-  /// Returns the columns if every sender sends `columns` of them: [senders][columns].
+  /// Returns the table of columns for the case that every sender sends `columns` of them: [senders][columns].
   static SendingColumns blocks(Index senders, Index columns);
   /// Returns the columns if every worker sends `columns` of them to all: [workers][columns].
   static SendingColumns everyone(Index workers, Index columns);

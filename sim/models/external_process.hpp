@@ -10,9 +10,9 @@
 
 namespace onebit::sim {
 
-/// Ends waits for answers early, in all threads, once `requested` returns true. After a stop request, a program still
-/// gets time to answer, so that the step can be finished: two seconds, or twice the time of its slowest answer so far
-/// if that is longer.
+/// Makes all threads that wait for an answer stop waiting early once `requested` returns true. After a stop request, a
+/// program still gets time to answer, so that the step can be finished: two seconds, or twice the time of its slowest
+/// answer so far if that is longer.
 void stop_waits_if(bool (*requested)());
 
 class ExternalProcess {

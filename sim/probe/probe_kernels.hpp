@@ -29,7 +29,7 @@ struct DistanceTerm {
 /// What is summed over a vector's elements.
 enum class Measure { square, absolute, positive };
 
-/// One measure of one vector in each row.
+/// A term in which each row stands for one measure of one vector.
 struct MeasureTerm {
   static constexpr std::size_t most = 5;
 
