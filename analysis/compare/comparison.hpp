@@ -38,7 +38,8 @@ struct Comparison {
   /// Verdicts on every grid at its best rate, against its reference (references_of). The best rates are judged on the
   /// same seeds by which they were chosen, which favours larger grids; the grids' warnings mention this.
   std::vector<Verdict> verdicts;
-  /// Verdicts on all other arms: those at a rate that is not the best of their grid, or in the grid of their reference.
+  /// Verdicts on all other arms: those at a rate that is not the best of their grid, and those that are in the same
+  /// grid as their reference.
   std::vector<Verdict> other_rates;
   std::vector<netmodel::Cluster> clusters;  ///< the clusters of ArmFigures::seconds
   double gradient_bytes = 0;                ///< bytes per element at which dense gradients are priced

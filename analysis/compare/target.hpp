@@ -29,7 +29,7 @@ bool falls_until(std::span<const double> loss, double target);
 bool turns_near(std::span<const double> steps, std::span<const double> loss, double target);
 
 /// Whether the loss came down to the target between two evaluations that are too far apart to interpolate: by more than
-/// one step, and by more than a fifth of the steps until the second one.
+/// one step, and by more than a fifth of the steps up to the later evaluation.
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target);
 
 /// Returns the lowest loss that every finished run of these arms reached: the highest of the runs' best evaluated

@@ -25,8 +25,8 @@ struct Criterion {
   double level_of_each() const { return 1 - (1 - level) / static_cast<double>(comparisons > 1 ? comparisons : 1); }
 };
 
-/// Largest number of seeds that texts state; larger ones appear as "more than 1000 seeds". If seeds_needed is larger,
-/// need_text leaves out the number of seeds that would show equivalence.
+/// Largest number of seeds that is written out in texts; larger numbers appear as "more than 1000 seeds". If
+/// seeds_needed is larger, need_text leaves out the number of seeds that would show equivalence.
 inline constexpr Index useful_seeds = 1000;
 
 /// Power for which an unresolved verdict's number of seeds is computed.

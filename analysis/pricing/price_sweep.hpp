@@ -16,8 +16,8 @@ struct SpeedupCurve {
 std::vector<double> spaced_rates(double low, double high, Index count);
 
 /// Computes the speed-up at each rate of a node's network link, with one curve for each number of GPUs per node; if
-/// there are no numbers, with one curve for the given cluster. Throws ConfigError for a number of GPUs per node that
-/// the workers do not fill.
+/// there are no numbers, with one curve for the given cluster. Throws ConfigError for a number of GPUs per node with
+/// which the workers do not fill the nodes.
 std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluster& cluster,
                                           const netmodel::CostModelConfig& config, const std::vector<double>& rates,
                                           const std::vector<Index>& gpus_per_node);

@@ -30,8 +30,8 @@ struct Traits {
   bool sparse = false;         ///< only selected elements are sent, which fits an all-gather (GatherMean)
   bool linear = false;         ///< sums of payloads decode to sums, which fits an all-reduce of payloads
   bool signs = false;  ///< a payload is one bit per element and one scale per segment, as device::SignVector reads it
-  /// Before a vector can be encoded, its largest |x| over all workers must be known, where magnitudes are limited to
-  /// clip() times the root mean square of their segment. This sends 4 more bytes per exchanged vector.
+  /// Before a vector can be encoded, its largest |x| over all workers must be known, after magnitudes have been limited
+  /// to clip() times the root mean square of their segment. This sends 4 more bytes per exchanged vector.
   bool shared_max = false;
   bool shaped = false;  ///< the volume depends on the tensors' shapes, not only on their numbers of elements
   netmodel::WireType wire = netmodel::WireType::packed;  ///< type of the bytes of a payload's body

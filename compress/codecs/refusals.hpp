@@ -8,7 +8,7 @@
 
 namespace onebit::compress {
 
-/// The first element of a vector that is not finite.
+/// The first non-finite element of a vector.
 struct Refused {
   std::optional<Index> worker;  ///< empty if the vector does not belong to one worker
   Index state = 0;              ///< its place in the errors

@@ -18,8 +18,8 @@ struct FeedbackBalance {
   /// did not use these errors.
   double residual_without_workers = 0;
   double residual_without_servers = 0;
-  /// Norm of the change of mean(e'_w) by rounding, if errors are stored in fewer bytes than float32. The other norms
-  /// use the e'_w before rounding.
+  /// Norm of the change that rounding makes to mean(e'_w), if errors are stored in a type smaller than float32. The
+  /// other norms use the e'_w before rounding.
   double rounding = 0;
 };
 

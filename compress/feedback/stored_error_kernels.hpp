@@ -7,7 +7,7 @@
 
 namespace onebit::compress {
 
-/// Converts a float to bfloat16, rounded to nearest even. Numbers that are not finite stay not finite.
+/// Converts a float to bfloat16, rounded to nearest even. Non-finite numbers remain non-finite.
 ONEBIT_HOST_DEVICE inline std::uint16_t to_kept_bfloat(float value) {
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFu;

@@ -10,8 +10,8 @@
 namespace onebit {
 
 /// Candidates by number of edits to `word`, nearest first, then shortest first; other ties keep their order. A
-/// candidate counts as one edit away if it begins with the word (of at least 3 characters), or ends with the word after
-/// a dot or, in a candidate without dots, after a dash.
+/// candidate counts as one edit away if it begins with the word (of at least 3 characters), or if it ends with the word
+/// preceded by a dot or, in a candidate without dots, by a dash.
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// "did you mean A?" if a candidate is close, else "one of A, B, C", or "nearest: A, B, C" if there are more than 12
@@ -22,7 +22,8 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 /// A number in the shortest form that reads back as the same number.
 std::string shortest(double value);
 
-/// A number with `digits` significant digits, without a power of ten between 1e-4 and 1e6: "9940"; "-" if not finite.
+/// A number with `digits` significant digits, in fixed notation (no exponent) between 1e-4 and 1e6: "9940"; "-" if not
+/// finite.
 std::string number(double value, int digits = 4);
 
 /// A share as "12.3%"; "-" if not finite.

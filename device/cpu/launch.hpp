@@ -167,8 +167,8 @@ class LaneSum {
     for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] = a[lane] + b[lane];
     return sums;
   }
-  /// Pushes the sums of a run. The stack holds the sums of pairs of neighbours, of pairs of pairs and so on; the sum of
-  /// the most runs is at the bottom.
+  /// Pushes the sums of a run. The stack holds the sums of pairs of neighbours, of pairs of pairs and so on; the sum
+  /// that covers the most runs is at the bottom.
   void push(Sums sums) {
     for (Index left = runs_++; left % 2 != 0; left /= 2) sums = plus(stack_[--depth_], sums);
     stack_[depth_++] = sums;

@@ -25,9 +25,9 @@ namespace onebit::device::debug {
 /// Whether kernels' pointers are checked before each launch.
 inline constexpr bool kChecksPointers = ONEBIT_CLEAR_PADDING != 0;
 
-/// Gives every allocation its own pages, filled with 0xFF (NaN as a float). They are open to access only while a kernel
-/// of the device or a copy runs, and the allocation, rounded up to a multiple of 64 bytes, ends at a page that is
-/// always closed. Reading device memory from host code and writing past that end therefore both raise SIGSEGV.
+/// Gives every allocation its own pages, filled with 0xFF (NaN as a float). They are accessible only while a copy or
+/// one of the device's kernels runs, and the allocation, rounded up to a multiple of 64 bytes, ends at a page that is
+/// always inaccessible. Reading device memory from host code and writing past that end therefore both raise SIGSEGV.
 class GuardedMemory final : public Memory {
  public:
   GuardedMemory() = default;

@@ -71,8 +71,8 @@ void for_each(const Device& device, Index n, const Kernel& kernel) {
 }
 
 /// Calls kernel(item) for items in [0, n) that are larger than an element, e.g. a row. A kernel that divides an item
-/// among lanes is called as kernel(item, lanes). The lanes offer each, sum (kItemLanes interleaved partial sums, which
-/// are added by halving), largest, any, once and barrier.
+/// among lanes is called as kernel(item, lanes). The lanes offer the functions `each`, `sum` (kItemLanes interleaved
+/// partial sums, which are added by halving), `largest`, `any`, `once` and `barrier`.
 template <class Kernel>
 void for_each_item(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_item(queue, n, kernel); });

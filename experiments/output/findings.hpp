@@ -22,8 +22,8 @@ struct SharedFinding {
   std::vector<std::string> paths;
 };
 
-/// Returns the findings on the runs, except notes; a divergence that another finding explains is part of that. Throws
-/// what diagnose throws.
+/// Returns the findings on the runs, except notes; a divergence that is explained by another finding is included in
+/// that finding. Throws what diagnose throws.
 std::vector<SharedFinding> findings_of(std::span<const analysis::Arm> arms);
 
 /// Returns "adam, lr 0.1, seeds 1, 2: problem: ...; lower optimizer.lr (out/adam-1.h5 and 1 more)".

@@ -6,8 +6,8 @@
 
 namespace onebit::experiments {
 
-/// Returns "1.234 ± 0.056": the half width has two significant digits, or more if it needs more before the decimal
-/// point, and the mean ends at the same place. Without an interval, returns the mean alone with `digits` significant
+/// Returns "1.234 ± 0.056": the half width has two significant digits, or as many as its integer part needs, and the
+/// mean is rounded to the same decimal place. Without an interval, returns the mean alone with `digits` significant
 /// digits, or more if it needs more before the decimal point.
 std::string interval_text(const analysis::Interval& interval, int digits = 5);
 /// Returns a mean that is written with a unit, "24.1 ms", with its interval: "24.1 ± 7.6 ms".

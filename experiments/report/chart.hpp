@@ -21,8 +21,8 @@ bool spans_decades(const analysis::Comparison& comparison, std::span<const std::
 /// Whether one of the shown arms has several finished runs, so that its figures have intervals.
 bool has_seeds(const analysis::Comparison& comparison, std::span<const std::string> shown);
 
-/// Returns the range of the final losses of an arm's finished runs: "0.47 to 1e+07"; of one run, its loss; empty
-/// without runs.
+/// Returns the range of the final losses of an arm's finished runs, such as "0.47 to 1e+07"; for a single run, returns
+/// its loss; empty if no run finished.
 std::string loss_range_text(const analysis::ArmFigures& arm);
 
 /// Returns an arm's final loss: mean and interval or, if it ended above its starting loss, the range over its seeds,

@@ -22,8 +22,8 @@ std::string parts_line(const Report& report);
 /// 9%)". Empty without clusters or steps.
 std::string run_times_text(const analysis::ArmFigures& arm);
 
-/// Whether, of the parts of an arm's mean step on a cluster (given by its index), the latency exceeds its counterpart
-/// in the baseline's step by the most, and the arm sends more messages.
+/// Whether latency is the part of an arm's mean step on a cluster (given by its index) that exceeds its counterpart in
+/// the baseline's step by the largest amount, and the arm sends more messages.
 bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster);
 
 /// Returns the part of an arm's mean step on a cluster that grew most against its baseline's: "coding: 120 us

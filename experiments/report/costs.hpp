@@ -38,8 +38,8 @@ inline constexpr const char* kLeastCertain =
     "estimates for short messages and compressed exchanges are the least certain: some of these took up to 2.9 times "
     "as long when measured.";
 
-/// The time of a baseline divided by that of an arm on one cluster; low and high: if the exchanges of uncertain_of take
-/// longer or shorter by the cluster's uncertainty.
+/// The time of a baseline divided by that of an arm on one cluster; low and high are the ratios if the exchanges that
+/// uncertain_of() returns take longer or shorter by the cluster's uncertainty.
 struct Speed {
   std::size_t cluster = 0;
   double ratio = std::numeric_limits<double>::quiet_NaN(), low = ratio, high = ratio;
@@ -68,7 +68,7 @@ bool turns(const std::vector<Speed>& speeds);
 /// 2.2)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds);
 
-/// Returns "sends 4.43 times fewer bytes", or another such text; `sends` is its verb.
+/// Returns a text such as "sends 4.43 times fewer bytes", in which `sends` is the verb.
 std::string bytes_saved_text(double here, double there, const std::string& sends = "sends");
 
 /// Joins two texts, of which either may be empty.

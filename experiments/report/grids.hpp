@@ -14,8 +14,8 @@ const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, c
 /// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.
 std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Whether an arm is at the best rate of its grid, or the grid has none. Verdicts name other arms only as a baseline
-/// that was asked for.
+/// Whether an arm is at the best rate of its grid, or the grid has none. Verdicts name an arm at another rate only if
+/// it was requested as a baseline.
 bool is_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Returns the name of an arm's grid, which omits the rate, if the arm is at its best rate; otherwise the arm's own

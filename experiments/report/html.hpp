@@ -36,7 +36,7 @@ std::string identifier_of(const std::string& plain);
 /// Returns a <div> with an identifier.
 std::string division(const std::string& id, const std::string& body);
 /// Returns a part that is closed until the reader opens it: a summary with a remark, and a body. Empty without a body.
-/// Its identifier is identifier_of() the summary.
+/// Its identifier is identifier_of(summary).
 std::string details(const std::string& summary, const std::string& remark, const std::string& body);
 
 /// Returns the whole document.

@@ -15,7 +15,8 @@ struct Arm {
 };
 
 /// Parses 'key=value,key=value'; short names of options become long ones. A part without '=' belongs to the preceding
-/// value, because lists of layers contain commas. Throws ConfigError: "malformed <what>", where, and the expected form.
+/// value, because lists of layers contain commas. Throws ConfigError with a message that consists of "malformed
+/// <what>", `where` and the expected form.
 Settings parse_settings(const std::string& text, const std::string& what, const std::string& where,
                         const std::string& form);
 

@@ -30,7 +30,7 @@ void compare_step(const sim::GradientTrace& trace, const std::string& name, Inde
                   CaseDeviation& deviation);
 
 /// Combines the hyper-parameters and random numbers of the case, if one is named, with the options `more`, which take
-/// precedence. Throws ConfigError, including if the program does not have the case's method.
+/// precedence. Throws ConfigError on any failure, and also if the program does not have the case's method.
 ReplayPlan plan_replay(const sim::GradientTrace& trace, const std::string& name, const Settings& more,
                        std::optional<double> penalty = {});
 

@@ -34,7 +34,7 @@ class Replay {
   /// losses are the trace's, or NaN; no samples are counted, because a trace does not say how many there were.
   using OnStep = std::function<void(const sim::StepOutcome& outcome, const std::vector<float>& x)>;
   /// Takes all steps of the trace and calls `use` after each. Throws NumericError if an update is not finite, and Error
-  /// if an expectation of the optimizer failed.
+  /// if one of the optimizer's expectations is not met.
   void run(const OnStep& use);
 
  private:

@@ -27,8 +27,8 @@ std::string axis_text(const Axis& axis);
 std::string range_value(double value);
 
 /// Returns every combination of values, the first axis varying slowest. The axes of a zip, 'key,key', advance together,
-/// in the place of the first of them. Throws ConfigError for two axes of one option, a zip with axes of different
-/// lengths or unknown axes, and too many points.
+/// at the position of the first of them in the order of the axes. Throws ConfigError for two axes of one option, a zip
+/// with axes of different lengths or unknown axes, and too many points.
 std::vector<Settings> product(const std::vector<Axis>& axes, const std::vector<std::string>& zips);
 
 /// Parses 'key=value,key=value', the settings of a skip, into the options' own notation. The key "arm" stands for the

@@ -40,7 +40,7 @@ struct PointResult {
   double loss() const;
 };
 
-/// Columns of /steps whose means a result has.
+/// Columns of /steps whose means are stored in a result.
 inline constexpr std::pair<const char*, double PointResult::*> kBoundaryMeans[] = {
     {"boundary_sent_share", &PointResult::boundary_sent_share},
     {"boundary_forward_kept", &PointResult::boundary_forward_kept},

@@ -16,7 +16,7 @@ namespace onebit::netmodel {
 /// How pooled embeddings and their gradients travel. Byte counts are per number.
 struct Boundary {
   double forward = sizeof(float), backward = sizeof(float);  ///< bytes on the wire
-  /// Bytes of memory that the codec's kernels touch: on the way forward, and on the way back.
+  /// Bytes of memory that the codec's kernels touch in the forward and in the backward direction.
   double encode = 0, decode = 0, encode_back = 0, decode_back = 0;
   /// Whether GPUs select different elements of one sample's sums to send. Each GPU then gets only the gradients of the
   /// elements that it sent.

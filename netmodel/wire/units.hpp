@@ -7,8 +7,8 @@ namespace onebit::netmodel {
 
 namespace detail {
 
-/// A number with a unit. Quantities of one unit can be added, subtracted, compared and divided by each other, and each
-/// can be multiplied by a number. Bytes can be divided by a rate or a time. Anything else has to use `value`.
+/// A number with a unit. Quantities of the same unit can be added, subtracted, compared, and divided by one another,
+/// and each can be multiplied by a number. Bytes can be divided by a rate or a time. Anything else has to use `value`.
 template <class Tag>
 struct Quantity {
   double value = 0;

@@ -61,8 +61,8 @@ class AdamCore {
   /// Averages the absorbed gradients and makes update t = 1, 2, ... Fills the report.
   void dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report);
 
-  /// Computes the clipping factor of the averaged gradient. Fills the report; returns the numbers of update t = 1, 2,
-  /// ...
+  /// Computes the clipping factor of the averaged gradient. Fills the report; returns the coefficients of update t = 1,
+  /// 2, ...
   AdamStep clipped_step(Index t, double lr, StepReport& report);
   /// Makes one Adam update with the averaged gradient. Fills the report.
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);

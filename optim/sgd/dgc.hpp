@@ -14,10 +14,10 @@ namespace onebit::optim {
 ///              u_i = 0 where e_i = 0                         momentum factor masking: these elements were sent
 ///   all:       x -= lr (mean of C(v_i) + weight_decay x)
 ///
-/// Warm-up: the density falls from 1/4 to k as a geometric series over `ramp` steps; the paper has one value per epoch.
-/// "Sent" means that the error is exactly zero, which holds for codecs that send exact values. Tensors that are kept
-/// dense have no masking, hence ordinary momentum. Error feedback is always on. The codec must be sparse; it is top-k
-/// unless the configuration names another.
+/// Warm-up: the density falls geometrically from 1/4 to k over `ramp` steps; the paper has one value per epoch. "Sent"
+/// means that the error is exactly zero, which holds for codecs that send exact values. Tensors that are kept dense
+/// have no masking, hence ordinary momentum. Error feedback is always on. The codec must be sparse; it is top-k unless
+/// the configuration names another.
 class Dgc final : public WorkerMomentumSgd {
  public:
   Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method);

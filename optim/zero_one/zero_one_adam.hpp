@@ -28,7 +28,7 @@ namespace onebit::optim {
 /// The errors are dropped at the freeze because a different quantity is exchanged from then on. The log's phases are
 /// warm-up (full rounds), compression (1-bit rounds) and local steps.
 ///
-/// The optimizer in paper semantics deviates from the paper's Algorithm 1 in these points. Before the freeze, 1-bit
+/// With paper semantics, the optimizer deviates from the paper's Algorithm 1 in these points. Before the freeze, 1-bit
 /// rounds exchange gradients, as in the released code, not momenta, and a full round exchanges only the uncompressed
 /// gradients. With bias correction (optional, on by default), the momentum uses 1/(1-beta1^t) over all steps t, and the
 /// variance 1/(1-beta2^k) with k updates so far. In 1-bit, silent and sync rounds, coordinates with v = 0 are masked:

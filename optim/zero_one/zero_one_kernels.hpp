@@ -10,7 +10,8 @@ ONEBIT_HOST_DEVICE inline float denominator(const AdamStep& s, float v) {
   return std::sqrt(v) * s.root_correction + s.eps;
 }
 
-/// Adds lr c1 m, the momentum's move before the division by d, to the drift; a coordinate with v = 0 keeps m = 0.
+/// Adds lr c1 m, the step along the momentum before the division by d, to the drift; a coordinate with v = 0 keeps m =
+/// 0.
 struct ZeroOneDriftKernel {
   AdamStep s;
   float* momentum;

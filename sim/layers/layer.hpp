@@ -61,8 +61,8 @@ class Layer {
   virtual void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                         float* input_delta) = 0;
 
-  /// Whether a GPU may replay what forward and backward launched in an earlier step. Layers that do more in a pass than
-  /// launch kernels return false.
+  /// Whether a GPU may replay what forward and backward launched in an earlier step. A layer returns false if its
+  /// passes do anything besides launching kernels.
   virtual bool replayable() const { return true; }
 
   /// Visits the state that passes leave for later steps, such as running statistics.

@@ -19,9 +19,9 @@ class Contents {
   /// Reads the contents of a file. Throws IoError if it cannot be read.
   static Contents of(const Object& file);
 
-  /// Notes elements of a type that are written to a dataset (or an attribute), starting at byte first_byte, in the
-  /// order of the file. A part that begins where another ends is joined to it. Noting the same part again replaces it;
-  /// parts may not overlap otherwise.
+  /// Records elements of the given type that are written to a dataset (or an attribute), starting at byte first_byte,
+  /// in the order of the file. A part that begins where another ends is joined to it. Noting the same part again
+  /// replaces it; parts may not overlap otherwise.
   void note(const std::string& path, hid_t type, const void* data, Index elements, Index first_byte = 0);
   /// Notes the part [rows, 1, width] of a dataset [rows, layers, width], as write_layer takes it.
   void note_layer(const Object& dataset, hid_t type, const void* data, Index layer);

@@ -99,7 +99,7 @@ enum class Space {
 /// Creates a file in the newest format, as SWMR requires. A file that is written while others read it must be paged:
 /// when a process is killed during a write, Linux stops the write at a page boundary, and a half-written block of
 /// metadata is unreadable. user_block: number of bytes at the start of the file that HDF5 does not touch (0, 512, 1024,
-/// ...). Throws IoError, including if the file exists.
+/// ...). Throws IoError on any failure, and also if the file already exists.
 Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0,
                    Space space = Space::packed);
 
@@ -146,11 +146,11 @@ Object create_rows(const Object& file, std::string_view name, hid_t type, Index 
 /// more rows than the file can hold. Only damage can cause this. Without the check, HDF5 would convert values to the
 /// wrong type or look for chunks that do not exist.
 Object open_rows(const Object& file, std::string_view name, hid_t type, Index width);
-/// Opens a dataset. Throws IoError, including if its values are stored in other files.
+/// Opens a dataset. Throws IoError on any failure, and also if its values are stored in other files.
 Object open_dataset(const Object& file, std::string_view name);
 
-/// Sizes of a dataset's dimensions, slowest dimension first; empty for a scalar. Throws IoError, including if they are
-/// too large for any file.
+/// Sizes of a dataset's dimensions, slowest dimension first; empty for a scalar. Throws IoError on any failure, and
+/// also if they are too large for any file.
 std::vector<hsize_t> extents(const Object& dataset);
 /// Number of elements at one index of the first dimension; 1 for a scalar.
 Index elements_of_row(const Object& dataset);

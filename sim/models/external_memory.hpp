@@ -50,7 +50,7 @@ struct ExternalArrays {
 
   /// Lays out only the weights.
   ExternalArrays(Index parameters, Index rows);
-  /// Lays out what `batch` needs to be evaluated or, with gradients, to be trained on.
+  /// Lays out the arrays that are needed to evaluate `batch` or, with gradients, to train on it.
   ExternalArrays(Index parameters, Index rows, const Batch& batch, bool with_gradients);
 
   /// Returns the offsets of the arrays that are present, as " weights=0 features=64 ...".

@@ -64,7 +64,8 @@ ExternalLayout external_layout(const ExternalSpec& spec);
 /// layout has changed.
 std::unique_ptr<ExternalProgram> take_program(const ExternalSpec& spec);
 
-/// Ends the programs that have only reported their layouts and wait to be taken. The layouts stay known.
+/// Ends the programs that have so far only reported their layouts and have not yet been taken (take_program). The
+/// layouts stay known.
 void end_idle_programs();
 
 }  // namespace onebit::sim

@@ -24,7 +24,8 @@ class MeasuredDevices {
   using OnEach = std::function<void(const Work&)>;
 
   MeasuredDevices(VirtualCluster& cluster);
-  /// Uses devices that a function visits. on_each: calls its argument for all devices of this process at the same time.
+  /// Uses the devices that the function on_each visits. on_each: calls its argument for all devices of this process at
+  /// the same time.
   explicit MeasuredDevices(OnEach on_each) : on_each_(std::move(on_each)) {}
 
   void on_each(const Work& work) const { on_each_(work); }

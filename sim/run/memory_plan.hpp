@@ -40,8 +40,8 @@ struct PreparedRun {
 std::string out_of_memory(const std::string& plan);
 
 /// Returns the bytes that the run may take: config.memory or, if that is 0, nine tenths of the smallest share of any
-/// device. A share is the free memory, divided among the devices on the same GPU and among the processes on this
-/// machine. On CPUs, what the process already holds is added before taking nine tenths.
+/// device. A share is a device's part of the free memory when that is divided among the devices on the same GPU and
+/// among the processes on this machine. On CPUs, what the process already holds is added before taking nine tenths.
 Index memory_limit(const RunConfig& config, const RunResources& resources);
 
 /// Plans the run with its worker group. If none is given, uses the group chosen for speed or, if that does not fit, the

@@ -12,12 +12,13 @@
 namespace onebit::sim {
 
 /// Reads the weights from a file, whose tensors must have the same names and sizes in the same order. Throws
-/// ConfigError naming the file and the first difference, or a weight that is not finite.
+/// ConfigError that names the file and either the first difference or a non-finite weight.
 std::vector<float> read_weights(const std::string& path, std::span<const compress::Tensor> tensors);
 /// Reads a part of the weights.
 std::vector<float> read_weights(const std::string& path, std::span<const compress::Tensor> tensors, Range part);
 
-/// Largest number of weights that are read or written at once, where a copy of all would be large.
+/// Largest number of weights that are read or written at once in places where copying all of them would need much
+/// memory.
 inline constexpr Index kWeightsAtOnce = Index{1} << 20;
 
 /// Checks the file as read_weights does, without reading the weights.

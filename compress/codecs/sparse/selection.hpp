@@ -26,7 +26,8 @@ struct Cut {
 /// Number of times that `ranked_magnitude` reads its values.
 inline constexpr double kSelectionPasses = 3;
 
-/// A magnitude, the rank of an element among those of this magnitude (1 is the first), and their number.
+/// A magnitude, the number of elements that have this magnitude, and the rank of one element among them (1 is the
+/// first).
 struct RankedMagnitude {
   std::uint32_t magnitude;
   Index rank, count;

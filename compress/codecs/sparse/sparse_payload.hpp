@@ -23,7 +23,7 @@ struct SparsePayload {
   bool counted;
   bool gaps;
 
-  /// Bytes that suffice for up to `most` of n elements.
+  /// Number of bytes that suffices for up to `most` elements out of n.
   ONEBIT_HOST_DEVICE Index bytes(Index n, Index most) const { return header(n) + 4 * most + index_bytes(n, most); }
 
   /// Writes the elements of a cut and sets them to 0 in the input, which then holds the error. Returns the bytes used;

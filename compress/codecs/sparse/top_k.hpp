@@ -35,8 +35,8 @@ struct TopK {
   ONEBIT_HOST_DEVICE static SparsePayload payload() { return {false, gaps}; }
 };
 
-/// Deep Gradient Compression's selection (Lin et al. 2018, section 5.1): sends all elements of at least a threshold's
-/// magnitude. The threshold is taken from a sample of m elements without repetition: the sample's element of rank r =
+/// Deep Gradient Compression's selection (Lin et al. 2018, section 5.1): sends all elements whose magnitude is at least
+/// a threshold. The threshold is taken from a sample of m elements without repetition: the sample's element of rank r =
 /// round(k (m + 1) / (n + 1)), clamped to 1 .. m, whose expected rank among all elements is k. If more than 2k elements
 /// reach the threshold, exactly the k largest are sent instead; if fewer than k do, no others are sent, and the rest
 /// stays in the error. Zeros are never sent. Payload: SparsePayload with the number of elements.

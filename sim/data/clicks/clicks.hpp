@@ -12,7 +12,7 @@ inline constexpr Index click_days = 7;
 
 /// Makes `config.examples` clicks and non-clicks: features and ids of ClickDraws, with labels drawn by ClickTeacher
 /// (label 1: a click). They are the same for every seed. The examples are in chronological order, in click_days days of
-/// equal length, and the last ones, a share config.holdout of them, are held out. With config.drift > 0 the popular ids
+/// equal length, and the last of them (a share of config.holdout) are held out. With config.drift > 0 the popular ids
 /// change from day to day, so the ids that are popular in the held-out examples differ from those that are popular, on
 /// average, in the training examples. Examples are drawn with replacement from all days, so drift does not change the
 /// training distribution over time. With the split "size:0", each worker has the examples of its own period.

@@ -26,7 +26,7 @@ inline constexpr Index criteo_categories = 26;
 ///
 /// Only the first config.examples examples of the training files are read, unless that number is 0; the rest of the
 /// files is ignored. Examples stay in the order of the files, which is chronological. Unless there are test files, the
-/// last ones, a share config.holdout of them, are held out. The hash covers the unpacked bytes that were read, and
+/// last examples (a share of config.holdout) are held out. The hash covers the unpacked bytes that were read, and
 /// config.max_rows, which decides the row numbers of categories. Throws ConfigError naming file, line and reason for
 /// anything damaged, and for files that are too large.
 std::unique_ptr<DataSource> make_criteo(const DataConfig& config);

@@ -56,7 +56,7 @@ struct DenseExamples {
 };
 
 /// Makes a source. First orders the examples by fixed_permutation, unless they keep their order. Unless there is a test
-/// set, holds out the last ones, a share config.holdout of them. Then standardises feature values with ONE mean and
+/// set, holds out the last examples (a share of config.holdout). Then standardises feature values with ONE mean and
 /// standard deviation for each channel of an image, or for all features if they are not an image, taken over the
 /// training split. (Separate statistics per feature would greatly amplify nearly constant pixels.) If all training
 /// values are equal, only subtracts the mean. Last, splits the training examples among workers.

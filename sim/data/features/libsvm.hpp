@@ -31,8 +31,8 @@ struct LibsvmExamples {
   Index features = 0;          ///< largest index
 };
 
-/// Parses a file, which is fed to it in pieces of any size, and adds its examples to a LibsvmExamples. Keeps no more of
-/// the file's text than the word at the end of the last piece. Throws ConfigError naming file, offset, line and reason.
+/// Parses a file, which is fed to it in pieces of any size, and adds its examples to a LibsvmExamples. Of the file's
+/// text, keeps at most the word at the end of the last piece. Throws ConfigError naming file, offset, line and reason.
 class LibsvmParser {
  public:
   LibsvmParser(std::string name, LibsvmExamples& examples);

@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// Returns the number of different tokens in examples, for data with `tokens` different tokens. Masking adds the mask
+/// Returns the vocabulary size of the examples, for data that contain `tokens` different tokens. Masking adds the mask
 /// token as the last one.
 Index vocabulary_of(Target target, Index tokens);
 
