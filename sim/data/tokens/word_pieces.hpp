@@ -33,8 +33,8 @@ class WordPieces {
   /// Appends the tokens of `text`. lowercase: converts ASCII letters to lower case first.
   void encode(std::string_view text, bool lowercase, std::vector<std::int32_t>& tokens) const;
 
-  /// Append the tokens of a text that comes in pieces of any size. `word` must be empty at first, and holds the beginning
-  /// of an unfinished word between calls; finish() marks the end of the text.
+  /// Append the tokens of a text that comes in pieces of any size. `word` must be empty at first, and holds the
+  /// beginning of an unfinished word between calls; finish() marks the end of the text.
   void feed(std::string_view text, bool lowercase, std::string& word, std::vector<std::int32_t>& tokens) const;
   void finish(std::string& word, std::vector<std::int32_t>& tokens) const;
 
