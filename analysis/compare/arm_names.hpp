@@ -30,8 +30,8 @@ std::string spoken_name(const std::string& name);
 /// Whether an arm's name contains the learning rate of its options, as in "adam, lr 0.01".
 bool names_rate(const std::string& name, const std::map<std::string, std::string>& arm);
 
-/// Whether an option of an optimizer or a codec has an effect in this configuration, as far as the optimizer and the
-/// codec decide it.
+/// Whether an option of an optimizer or a codec has an effect in this configuration, insofar as that depends on the
+/// optimizer and the codec.
 bool has_effect(const std::string& option, const std::map<std::string, std::string>& arm);
 
 /// Whether value a of an option comes before value b. Numbers are ordered by size and come before words; values such as

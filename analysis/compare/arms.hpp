@@ -21,9 +21,9 @@ struct Run {
   Index rows = 0;  ///< number of rows of /steps
 };
 
-/// Outcome of a run, as comparisons count it. finished: the run reached its end, with a finite loss in its last
-/// evaluation (a replay has no evaluations). diverged: this is its status, or that loss is not finite. failed: this is
-/// its status. unfinished: it was stopped or killed, or is still running.
+/// Outcome of a run for comparisons. finished: the run reached its end, with a finite loss in its last evaluation (a
+/// replay has no evaluations). diverged: its status is "diverged", or that loss is not finite. failed: its status is
+/// "failed". unfinished: it was stopped or killed, or is still running.
 enum class Outcome { finished, diverged, failed, unfinished };
 Outcome outcome_of(const Run& run);
 
@@ -64,7 +64,7 @@ using OptionValues = std::map<std::string, std::string>;  ///< values by option
 
 /// Returns the options that define a run's arm: those that decide results, except the seed, how often rows are logged
 /// or the model is evaluated, what is probed (probe.curvature, probe.moved), and the location of the data, whose hash
-/// identifies them. Of the devices, only the backend counts.
+/// identifies them. Only the backend of the devices counts.
 OptionValues arm_options(const Run& run);
 
 /// Runs that differ only in their seed.

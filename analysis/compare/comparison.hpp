@@ -36,7 +36,7 @@ struct Comparison {
   std::vector<ComputingGroup> computing;
   std::vector<RateGrid> grids;
   /// Verdicts on every grid at its best rate, against its reference (references_of). The best rates are judged on the
-  /// same seeds by which they were chosen, which favours larger grids; the grids' warnings mention this.
+  /// same seeds on which they were chosen, which favours larger grids; the grids' warnings mention this.
   std::vector<Verdict> verdicts;
   /// Verdicts on all other arms: those at a rate that is not the best of their grid, and those that are in the same
   /// grid as their reference.

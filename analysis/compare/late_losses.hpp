@@ -5,7 +5,7 @@
 
 namespace onebit::analysis {
 
-/// Smallest number of evaluations in the last fifth of the steps for which their mean is compared, too.
+/// Smallest number of evaluations in the last fifth of the steps for which their mean is also compared.
 inline constexpr Index least_late_evaluations = 3;
 
 /// Warns if the arm with the higher loss was still improving when the runs ended, with each of its runs improving

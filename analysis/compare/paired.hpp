@@ -62,7 +62,7 @@ inline constexpr Index most_seeds = 1'000'000;
 
 /// Returns the number of pairs needed to detect a difference when individual pairs scatter with a given standard
 /// deviation: the smallest n >= 2 with (t(1 - (1 - level)/2) + t(power)) deviation / sqrt(n) <= difference, where t(q)
-/// is the q-quantile of Student's t with n - 1 degrees of freedom. If the true difference has that size, a share
+/// is the q-quantile of Student's t with n - 1 degrees of freedom. If the true difference has that size, a fraction
 /// `power` of such experiments yields an interval of level `level` that excludes 0. Level and power are in (0, 1); the
 /// difference is above 0. Returns 0 if the deviation is NaN.
 Index seeds_needed(double deviation, double difference, double level, double power);

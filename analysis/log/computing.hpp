@@ -16,8 +16,8 @@ namespace onebit::analysis {
 struct ComputingGroup {
   std::vector<std::string> arms;  ///< names of the arms, each once
   Index runs = 0;                 ///< number of runs whose logs record a compute time
-  /// Median over the runs of Summary::compute_seconds, for one worker's step. Of two middle values it is the lower one,
-  /// because other work on the machine only adds to a time. 0 if no run records a time.
+  /// Median over the runs of Summary::compute_seconds, for one worker's step. If there are two middle values, the lower
+  /// one is used, because other work on the machine only adds to a time. 0 if no run records a time.
   double seconds = 0;
   double least = 0, most = 0;  ///< the smallest and the largest time of a run
 };

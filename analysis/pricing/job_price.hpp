@@ -34,8 +34,8 @@ struct ClusterPrice {
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool faster_below = true;  ///< whether the last stage is faster below break_even; otherwise above it
   bool always_faster = false;
-  /// Stages within the last stage's step that sends the most bytes, and within dense Adam's step. Absent without
-  /// embedding tables.
+  /// Estimates with the stages within a step: of the last stage's step that sends the most bytes, and of dense Adam's
+  /// step. Absent without embedding tables.
   std::optional<netmodel::HybridEstimate> hybrid{}, dense_hybrid{};
   std::set<std::string> extended{};  ///< warnings about extrapolated cost tables, with their ranges
 };
@@ -50,7 +50,7 @@ ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const n
 /// Returns the speed-up of the last stage over dense Adam, from a sample of its steps if there are many kinds.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModel& model);
 
-/// Writes a GOAL schedule of the step of the last stage that sends the most bytes. Throws IoError, and ConfigError for
+/// Writes a GOAL schedule of the step that sends the most bytes in the last stage. Throws IoError, and ConfigError for
 /// too many messages and for steps with embedding tables.
 void write_schedule(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config,
                     const std::string& path);

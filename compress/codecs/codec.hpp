@@ -172,7 +172,7 @@ struct CodecEntry {
 
 const std::vector<CodecEntry>& codecs();
 
-/// Returns the row of a codec. Throws ConfigError with the nearest names for an unknown one.
+/// Returns the row of a codec. Throws ConfigError with the nearest names if the name is unknown.
 const CodecEntry& codec_entry(std::string_view name);
 
 /// Adds a row to the table, for codecs outside this library. Call it before the table is used. Returns true.

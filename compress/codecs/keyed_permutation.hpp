@@ -18,8 +18,8 @@ struct PermutationKey {
 };
 
 /// A permutation of [0, n): a Feistel network on the numbers below the next power of two, applied until the result is
-/// below n (cycle walking, Black and Rogaway 2002), then a rotation. The rotation is uniform: every element is at every
-/// place with probability 1/n, with an error of at most n/2^64, regardless of the quality of the network.
+/// below n (cycle walking, Black and Rogaway 2002), then a rotation. The rotation is uniform: each element ends up at
+/// any given place with probability 1/n, with an error of at most n/2^64, regardless of the quality of the network.
 class KeyedPermutation {
  public:
   ONEBIT_HOST_DEVICE KeyedPermutation(PermutationKey key, Index n) : n_(n), low_(bit_width(n - 1) / 2) {

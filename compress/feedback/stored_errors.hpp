@@ -15,7 +15,7 @@ namespace onebit::compress {
 /// - int8: 1 byte per element, and a float32 per 256 elements of a row; an element loses at most 1/254 of the largest
 /// error among these 256.
 ///
-/// An element that is not finite stays not finite and does not change other elements.
+/// An element that is not finite remains non-finite and does not affect other elements.
 class StoredErrors {
  public:
   /// Starts with errors of 0.

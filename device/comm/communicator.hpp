@@ -19,10 +19,10 @@ class Communicator {
   virtual Index rank() const = 0;
   virtual Index size() const = 0;
 
-  /// Copies the blocks to[r] to rank r, whose from[rank()] must list blocks of the same shapes. Both have size()
-  /// entries; a rank's own entry is copied too. The copies include the results of every kernel launched before, on
-  /// every rank; later launches, on any rank, run after the copies. With several ranks, throws Error if shapes do not
-  /// match.
+  /// Copies the blocks in to[r] to rank r, whose from[q], where q is this rank's rank(), must list blocks of the same
+  /// shapes. Both have size() entries; a rank's own entry is copied too. The copies include the results of every kernel
+  /// launched before, on every rank; later launches, on any rank, run after the copies. With several ranks, throws
+  /// Error if shapes do not match.
   virtual void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) = 0;
 
   /// Returns the numbers of all ranks, in host memory and in rank order.

@@ -47,7 +47,7 @@ class StateVisitor {
   /// Whether values are read from the checkpoint rather than written to it.
   virtual bool loads() const = 0;
 
-  /// Calls visit(), with `name` and a slash before the names of everything that it visits.
+  /// Calls visit() and prefixes the names of everything that it visits with `name` and a slash.
   template <class Visit>
   void group(const std::string& name, const Visit& visit) {
     const std::string outer = prefix_;
@@ -56,7 +56,8 @@ class StateVisitor {
     prefix_ = outer;
   }
 
-  /// Visits numbers in host memory that are the same on every rank. A loaded list takes the length that was saved.
+  /// Visits numbers in host memory that are the same on every rank. When a list is loaded, it is resized to the length
+  /// that was saved.
   void number(const std::string& name, Index& value);
   void number(const std::string& name, double& value);
   void number(const std::string& name, bool& value);

@@ -106,7 +106,8 @@ struct PixelPart {
   Range images, pixels;
   /// Image 0, starting at the first channel. An image has `inputs` numbers.
   const float* input = nullptr;
-  /// Gradient of image 0, starting at the first column. An image has `outputs` numbers, and a pixel has `stride`.
+  /// Gradient of image 0, starting at the first column. An image has `outputs` numbers, and a pixel has `stride`
+  /// numbers.
   const float* delta = nullptr;
   Index inputs = 0, outputs = 0, stride = 0;
   Index columns = 0;  ///< columns of delta; a tile's columns beyond them are zero

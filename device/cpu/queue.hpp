@@ -47,8 +47,8 @@ class Workspace {
 
 class Queue {
  public:
-  /// Makes a queue. If `memory` is a debug device's, it is opened while kernels run; if it is a plan's, kernels do not
-  /// run. Without `memory` there is no workspace.
+  /// Makes a queue. If `memory` belongs to a debug device, it is made accessible while kernels run; if it belongs to a
+  /// plan, kernels do not run. Without `memory` there is no workspace.
   explicit Queue(int threads, const std::shared_ptr<Memory>& memory = nullptr)
       : threads_(threads),
         plans_(dynamic_cast<plan::PlanMemory*>(memory.get()) != nullptr),

@@ -25,8 +25,8 @@ inline bool lacks_memory(cublasStatus_t status) {
   return status == CUBLAS_STATUS_ALLOC_FAILED;
 }
 
-/// Exists while launches are recorded or can be replayed. Errors that occur in this time name the option that turns
-/// this off.
+/// Exists while launches are recorded or can be replayed. Messages of errors that occur during that time name the
+/// option that turns this off.
 class GraphsInUse {
  public:
   GraphsInUse() noexcept;

@@ -26,7 +26,7 @@ class PlanMemory final : public Memory {
   /// Counts the buffers that are allocated and released in a recording, in a pool that all recordings share.
   std::shared_ptr<const Recording> record(const std::function<void()>& work);
 
-  /// Bytes of the largest copy from or to host memory; host code must have had a buffer of that size.
+  /// Bytes of the largest copy from or to host memory; host code needs a buffer of at least that size for it.
   Index largest_transfer() const { return largest_transfer_; }
 
  private:

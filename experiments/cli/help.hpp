@@ -11,7 +11,7 @@ namespace onebit::experiments {
 /// Returns the list of the program's commands.
 std::string program_help(std::span<const Command> all, const std::string& version);
 
-/// Returns how a command is called: its name, its arguments and "[options]".
+/// Returns the usage line of a command: its name, its arguments and "[options]".
 std::string synopsis(const Command& command);
 
 /// Returns the common options and the examples of a command: at most 40 lines of at most 80 columns.

@@ -14,7 +14,7 @@ struct OptionGroup {
   std::vector<OwnOption> options;
 };
 
-/// Returns the option with a name; null if there is none.
+/// Returns the option with this name; null if there is none.
 template <class Options>
 const auto* find_option(const Options& options, const std::string& name) {
   const auto found = std::ranges::find_if(options, [&](const auto& option) { return option.name == name; });

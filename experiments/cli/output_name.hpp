@@ -17,7 +17,7 @@ inline std::string made_up_form(const std::string& stem, const std::string& suff
 /// ConfigError if `existing` is not empty, or if several processes would each generate a name.
 std::string made_up_name(const std::string& stem, const std::string& suffix, const std::string& existing);
 
-/// Returns the options of a command with an output that made_up_name() names.
+/// Returns the options of a command with the output set to the name that made_up_name() returns.
 template <class Options>
 Options with_made_up_name(Options options, const std::string& stem, const std::string& suffix = {},
                           const std::string& existing = {}) {

@@ -5,8 +5,8 @@
 
 namespace onebit::experiments {
 
-/// Repeats the runs of the card that is the only argument. Prints how well they agree with the card and whether the
-/// verdicts are the same, and returns the exit status.
+/// Repeats the runs of the card named by the command's only argument. Prints how well they agree with the card and
+/// whether the verdicts are the same, and returns the exit status.
 int verify_card(const StudyInput& options);
 
 }  // namespace onebit::experiments

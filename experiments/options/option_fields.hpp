@@ -49,7 +49,7 @@ constexpr ValueKind kind_of() {
   return std::is_same_v<Value, std::string> ? ValueKind::text : ValueKind::real;
 }
 
-/// Returns the row with this kind of value.
+/// Returns the row with its kind of value set to this one.
 template <class Config>
 Option<Config> holding(ValueKind kind, Option<Config> row) {
   row.kind = kind;
@@ -67,7 +67,7 @@ Option<Config> field(const std::string& name, const std::string& help, Place pla
   return row;
 }
 
-/// Returns the row with a short name.
+/// Returns the row with a short name added to it.
 template <class Config>
 Option<Config> also(const std::string& alias, Option<Config> row) {
   row.alias = alias;

@@ -46,8 +46,8 @@ const RunOption& run_option(const std::string& name);
 /// Returns the long name of the run option with this short name; returns any other text unchanged.
 std::string long_name(const std::string& name);
 
-/// Returns the defaults overridden by settings. Throws ConfigError for unknown names (with the nearest), malformed
-/// values, and options that the chosen model, data source or optimizer does not use.
+/// Returns the defaults with the settings applied to them. Throws ConfigError for unknown names (with the nearest),
+/// malformed values, and options that the chosen model, data source or optimizer does not use.
 sim::RunConfig make_config(const Settings& settings);
 
 /// Whether settings give an option a value.

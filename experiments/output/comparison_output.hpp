@@ -17,8 +17,8 @@ bool has_auc(const std::vector<analysis::ArmFigures>& arms);
 /// Whether an arm has a boundary, at which bytes are counted.
 bool has_boundary(const std::vector<analysis::ArmFigures>& arms);
 /// Returns one row per arm, over its seeds. The arm with the lowest loss is marked. If there are such values, AUC
-/// replaces the accuracy, and the bytes at a boundary replace the ratio to fp16. remarks: whether the name of an arm
-/// that ended above its starting loss says so.
+/// replaces the accuracy, and the bytes at a boundary replace the ratio to fp16. remarks: whether a remark follows the
+/// name of an arm that ended above its starting loss.
 Table arms_table(const std::vector<analysis::ArmFigures>& arms, bool remarks = false);
 /// Names the baselines of the ratios in arms_table; there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);

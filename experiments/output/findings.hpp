@@ -32,8 +32,8 @@ std::string line_of(const SharedFinding& finding, std::span<const analysis::Arm>
 /// Returns the line without severity and hint.
 std::string plain_line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms);
 
-/// Returns such a line with the severity for only the runs whose arms have one of these names, without hint and files;
-/// empty if there are none.
+/// Returns the line with the severity, but without the hint and the files, restricted to the runs whose arms have one
+/// of these names; empty if there are none.
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding,
                     std::span<const analysis::Arm> arms);
 

@@ -10,8 +10,8 @@
 
 namespace onebit::experiments {
 
-/// Whether an arm sets the range of a chart's axes: a run of it finished, no run of it diverged, and it did
-/// not end above its starting loss.
+/// Whether an arm sets the range of a chart's axes: at least one of its runs finished, none diverged, and it did not
+/// end above its starting loss.
 bool sets_range(const analysis::ArmFigures& arm);
 
 /// Whether the mean losses of the shown arms that set the range are positive and span a factor of 10 or more, so that a

@@ -17,8 +17,8 @@ std::vector<std::string> cluster_lines(const Report& report);
 /// steps.
 std::string parts_line(const Report& report);
 
-/// Says how long an arm's run takes on the clusters where it takes longest and shortest, and which share of that its
-/// communication is: "The run takes an estimated 1.02 s on eth1 (communication 47%) and 595 ms on ib100 (communication
+/// Says how long an arm's run takes on the clusters where it takes longest and shortest, and what share of that time is
+/// communication: "The run takes an estimated 1.02 s on eth1 (communication 47%) and 595 ms on ib100 (communication
 /// 9%)". Empty without clusters or steps.
 std::string run_times_text(const analysis::ArmFigures& arm);
 
@@ -26,8 +26,8 @@ std::string run_times_text(const analysis::ArmFigures& arm);
 /// the baseline's step by the largest amount, and the arm sends more messages.
 bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster);
 
-/// Returns the part of an arm's mean step on a cluster that grew most against its baseline's: "coding: 120 us
-/// more in a step". Empty where no part grew.
+/// Returns the part of an arm's mean step on a cluster that increased most relative to the same part of its baseline's
+/// step: "coding: 120 us more in a step". Empty where no part grew.
 std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster);
 
 /// Returns the parts of the mean step of each shown arm on every cluster.

@@ -9,7 +9,7 @@
 
 namespace onebit::experiments {
 
-/// Whether a ratio is far enough from 1 to be named.
+/// Whether a ratio is far enough from 1 to be worth mentioning.
 bool is_visible(double ratio);
 
 /// A verdict's arm and baseline.
@@ -21,7 +21,7 @@ struct Pair {
 /// Returns the arms of a verdict and their figures, which must outlive the result.
 Pair pair_of(const Report& report, const analysis::Verdict& verdict);
 
-/// Whose estimated exchanges may be off when the times of two arms are compared.
+/// Which of two arms may have inaccurate estimates for its exchanges when their times are compared.
 enum class Uncertain {
   arm,
   baseline,  ///< it compresses, and the arm does not

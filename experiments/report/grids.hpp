@@ -8,7 +8,7 @@
 
 namespace onebit::experiments {
 
-/// Returns the figures of the arm with this name, which is one of the comparison's.
+/// Returns the figures of the arm with this name, which must be an arm of the comparison.
 const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, const std::string& name);
 
 /// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.

@@ -18,7 +18,7 @@ std::string counted(Index count, const std::string& noun);
 std::string heading(int level, const std::string& plain);
 /// Returns a paragraph, with the class `style` of the style sheet if one is given; empty for an empty text.
 std::string paragraph(const std::string& plain, const std::string& style = "");
-/// Returns a quiet paragraph of short parts, separated by dots. A line breaks between parts, if it can.
+/// Returns an unobtrusive paragraph of short parts, separated by dots. A line breaks between parts, if it can.
 std::string facts(const std::vector<std::string>& parts);
 std::string list(const std::vector<std::string>& items);
 /// Returns text in a fixed-width font that keeps its line breaks.
@@ -26,7 +26,7 @@ std::string command(const std::string& plain);
 /// Returns a table without the columns of numbers in which every row has "-". It scrolls horizontally if the screen is
 /// too narrow. Empty for a table without rows.
 std::string table(const Table& table);
-/// Returns such a table that a narrow screen shows as one block of labelled values for each row.
+/// Returns a table of this kind, which a narrow screen shows as one block of labelled values for each row.
 std::string blocks(const Table& table);
 /// Returns an <svg> element with a caption, with the class `style` if one is given; empty if there is no picture.
 std::string figure(const std::string& svg, const std::string& caption, const std::string& style = "");

@@ -14,7 +14,7 @@ namespace onebit::experiments {
 /// Checks every configuration and every output path before anything is trained. Warns about options without effect.
 /// Returns the number of examples per evaluation for the arms that do not set it: the number in the logs being resumed,
 /// or else the smallest of the arms' defaults, so that all arms are compared on the same examples. Throws ConfigError.
-/// data: keeps what the arms read, for run_arms.
+/// data: cache that receives the data the arms read, so that run_arms can use them.
 Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices, sim::DataCache& data);
 
 /// Returns the name of a run for the watcher: "adam seed 1, run 2 of 6". before: number of the command's runs before

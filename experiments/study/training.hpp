@@ -54,8 +54,8 @@ struct TrainedRun {
 };
 
 /// Trains and logs to `path`; the final weights of a run that finished or was stopped go to the policy's weights_out.
-/// name: for the watcher. on_log_open: called before the first step. With several processes, rank 0 writes and is
-/// watched.
+/// name: for the watcher. on_log_open: called before the first step. With several processes, only rank 0 writes output
+/// and is observed.
 TrainedRun run_and_log(
     const sim::PreparedRun& run, const std::string& path, sim::Existing existing, const Training& training,
     const std::string& name, const std::function<void()>& on_log_open = [] {});

@@ -22,7 +22,7 @@ OptimizerConfig without_freeze(OptimizerConfig config);
 /// The bias of the variance under this configuration: beta2, and whether the optimizer removes the bias.
 VarianceBias variance_bias(const OptimizerConfig& config);
 
-/// Numbers of update t. variance_t: number of updates of the variance so far, for bias correction.
+/// Coefficients of update t. variance_t: number of updates of the variance so far, for bias correction.
 AdamStep adam_numbers(const OptimizerConfig& config, const VarianceBias& bias, Index t, Index variance_t, double lr);
 
 class AdamCore {
@@ -74,7 +74,7 @@ class AdamCore {
   /// Records the norm of the variance after an update of the variance. Fills the report's stability.
   void watch_variance(StepReport& report);
 
-  /// Numbers of update t. variance_t: number of updates of the variance so far, for bias correction.
+  /// Coefficients of update t. variance_t: number of updates of the variance so far, for bias correction.
   AdamStep numbers(Index t, Index variance_t, double lr) const {
     return adam_numbers(config_, bias_, t, variance_t, lr);
   }

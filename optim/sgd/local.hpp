@@ -16,7 +16,7 @@ void check_local(const LocalConfig& config);
 ///   worker w:               updates its moments with its clipped gradient, then moves x_w
 ///   every `period` steps:   point = mean of x_w; synchronise() may move it and average other rows; x_w = point
 ///
-/// A step that synchronises is made in a copy of the parameters, so that the length of the whole move is known.
+/// A step that synchronises is carried out on a copy of the parameters, so that the length of the whole move is known.
 class LocalOptimizer : public Optimizer {
  public:
   bool local_weights() const final { return true; }

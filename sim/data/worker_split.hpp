@@ -16,7 +16,7 @@ namespace onebit::sim {
 /// same problem.
 class WorkerSplit {
  public:
-  /// Makes the split iid, in which every worker draws from all examples.
+  /// Constructs the iid split, in which every worker draws from all examples.
   WorkerSplit() = default;
 
   /// Gives worker w the examples order[first[w]] ... order[first[w + 1] - 1]. An empty order stands for 0, 1, 2, ...

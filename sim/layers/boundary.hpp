@@ -25,7 +25,8 @@ struct SendingColumns {
   static SendingColumns one(Index columns);
   /// Returns the table of columns for the case that every sender sends `columns` of them: [senders][columns].
   static SendingColumns blocks(Index senders, Index columns);
-  /// Returns the columns if every worker sends `columns` of them to all: [workers][columns].
+  /// Returns the table of columns for the case that every worker sends `columns` of them to all workers:
+  /// [workers][columns].
   static SendingColumns everyone(Index workers, Index columns);
 };
 
@@ -65,7 +66,8 @@ class Boundary final : public Layer {
     netmodel::Direction direction;
     device::Buffer<float> memory;  ///< numbers that the codec keeps for each worker, [workers][segments]
     double bytes = 0;              ///< bytes that crossed in this step
-    /// Squared norms by receiving worker, in measured passes: what should have crossed, and what did.
+    /// Squared norms for each receiving worker, in measured passes: of the values that should have crossed, and of
+    /// those that did.
     std::vector<double> whole = {}, crossed = {};
   };
 

@@ -29,8 +29,8 @@ struct DropoutMask {
   }
 };
 
-/// Computes output = base + mask * input over the four elements of a part's quad; a null base counts as 0. input may be
-/// output.
+/// Computes output = base + mask * input over the four elements of a part's quad; a null base counts as 0. `input` and
+/// `output` may be the same array.
 struct DropoutKernel {
   DropoutMask mask;
   Index size;  ///< elements per part

@@ -6,9 +6,9 @@ namespace onebit::sim {
 
 /// A model that a user's program computes (docs/external-model.md), in one process for each device. Weights and batches
 /// go to the program, and gradients and losses come back, through shared memory. The program may round in any way. A
-/// run has the same bits for any worker group and any devices if the gradient that the program computes for a worker
-/// does not depend on the other workers in the request. On a device that only counts memory, the program is only asked
-/// for its layout.
+/// run gives bitwise identical results for any worker group and any devices if the gradient that the program computes
+/// for a worker does not depend on the other workers in the request. On a device that only counts memory, the program
+/// is only asked for its layout.
 class ExternalModel final : public Model {
  public:
   /// Starts the program. Throws ConfigError if it cannot be started or is not a worker program.

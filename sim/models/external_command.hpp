@@ -37,7 +37,8 @@ std::string shown(const std::string& text);
 /// a marker, a variable with a random name. This also finds orphans and processes in other sessions. Only processes
 /// that have left the group and removed the marker from their environment are missed.
 ///
-/// A guard, which is a second shell, ends the tree if this process ends in any way without doing so.
+/// A guard, which is a second shell, ends the tree if this process terminates for any reason without having ended the
+/// tree itself.
 class ExternalCommand {
  public:
   /// Starts the command. Throws IoError if the system cannot create a process.

@@ -17,7 +17,7 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Makes the memory at least `bytes` large. Returns whether it grew and so moved. Throws IoError.
+  /// Makes the memory at least `bytes` large. Returns whether it had to grow, which moves it. Throws IoError.
   bool reserve(Index bytes);
   Index size() const { return size_; }
   std::string path() const;

@@ -63,7 +63,7 @@ struct GradientPass {
 
 /// What a step measures at the boundaries between workers; gradients are those of the mean loss over all workers.
 struct BoundarySums {
-  /// Squared norms of what should have crossed in one direction, and of what did.
+  /// Squared norms, for one direction, of the values that should have crossed and of those that did cross.
   struct Way {
     double whole = 0, crossed = 0;
     double kept() const { return crossed / whole; }

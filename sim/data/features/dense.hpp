@@ -55,9 +55,9 @@ struct DenseExamples {
   bool in_order = false;                ///< whether to keep the order of the examples instead of permuting them
 };
 
-/// Makes a source. First orders the examples by fixed_permutation, unless they keep their order. Unless there is a test
-/// set, holds out the last examples (a share of config.holdout). Then standardises feature values with ONE mean and
-/// standard deviation for each channel of an image, or for all features if they are not an image, taken over the
+/// Makes a source. First permutes the examples by fixed_permutation, unless their order is to be kept. Unless there is
+/// a test set, holds out the last examples (a share of config.holdout). Then standardises feature values with ONE mean
+/// and standard deviation for each channel of an image, or for all features if they are not an image, taken over the
 /// training split. (Separate statistics per feature would greatly amplify nearly constant pixels.) If all training
 /// values are equal, only subtracts the mean. Last, splits the training examples among workers.
 std::unique_ptr<DataSource> make_dense(DenseExamples examples, const DataConfig& config);

@@ -18,11 +18,11 @@ inline constexpr Index libsvm_features = Index{1} << 24;
 /// tabs. '#' begins a comment, empty lines are skipped, and a line may end with CR LF. Files are plain or gzipped.
 /// config.paths names one file, config.test one or none.
 ///
-/// Labels are numbers; the classes are the different labels of both files, in ascending order. There are as many
-/// features as the largest index of both files, or config.features if that is larger. Rows are stored sparse. Values
-/// are NOT standardised unless config.standardise is `yes`, because published optima are for raw features. The hash
-/// covers the unpacked bytes of both files. Throws ConfigError naming file, offset, line and reason for anything
-/// damaged, more than 65,536 classes, an index beyond libsvm_features or a file beyond 8 GiB.
+/// Labels are numbers; the classes are the different labels of both files, in ascending order. The number of features
+/// is the largest index in both files, or config.features if that is larger. Rows are stored sparse. Values are NOT
+/// standardised unless config.standardise is `yes`, because published optima are for raw features. The hash covers the
+/// unpacked bytes of both files. Throws ConfigError naming file, offset, line and reason for anything damaged, more
+/// than 65,536 classes, an index beyond libsvm_features or a file beyond 8 GiB.
 std::unique_ptr<DataSource> make_libsvm(const DataConfig& config);
 
 struct LibsvmExamples {
@@ -45,7 +45,7 @@ class LibsvmParser {
   void end_line();
   void end_word();
   void add_value();
-  /// Reads all of `text`, which is part of the word, as a finite float.
+  /// Parses the whole of `text`, a part of the current word, as a finite float.
   double number(std::string_view text, const char* what) const;
   /// Reads a feature's index, from 1 to libsvm_features.
   Index index_of(std::string_view text) const;

@@ -14,8 +14,8 @@ namespace onebit::sim {
 /// BatchNorm (Ioffe & Szegedy 2015), if shape.batch: mean and variance over a channel of all images of one worker, as
 /// in data-parallel training in which workers do not exchange statistics. Each worker keeps its own running statistics.
 /// Each training pass updates them with momentum 0.1 (and the unbiased variance), unless the pass has
-/// freeze_running_stats. An evaluation uses the running statistics of worker 0, as on rank 0 with PyTorch's
-/// DistributedDataParallel. Before the first pass, the running mean is 0 and the running variance is 1.
+/// freeze_running_stats. An evaluation uses the running statistics of worker 0, just as an evaluation on rank 0 does
+/// under PyTorch's DistributedDataParallel. Before the first pass, the running mean is 0 and the running variance is 1.
 class Norm final : public Layer {
  public:
   /// Adds gamma and beta to the parameters. Throws Error unless the number of groups divides the number of channels;
