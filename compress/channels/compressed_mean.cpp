@@ -93,7 +93,7 @@ void require_adoptable(const ExchangeConfig& config) {
   require(config.error_type == ErrorType::fp32, "they are stored in fewer bytes than float32", "feedback.dtype",
           "leave out feedback.dtype");
   for (const Codec* codec : {up.get(), down.get()}) {
-    require(!codec->has_memory(), "the codec has state of its own", "codec " + std::string(codec->name()),
+    require(!codec->has_memory(), "the codec keeps its own state", "codec " + std::string(codec->name()),
             "use another codec");
   }
 }

@@ -44,7 +44,7 @@ void require_text(const std::string& path, std::string_view text) {
     throw IoError("reading back failed: " + std::string(error.what()));
   }
   if (there != text)
-    throw IoError("cannot write file: it does not hold what was written", path,
+    throw IoError("cannot write file: its contents differ from what was written", path,
                   "the disk may be faulty: name another output");
 }
 

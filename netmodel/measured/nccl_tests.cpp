@@ -200,7 +200,7 @@ NcclTests::Layout NcclTests::layout_by_numbers(const Words& row) const {
     const double expected = *size * bytes_ / (*took * seconds_) / rate_;
     if (agree(expected, *rate, 1, rounding(row[time], *took))) return {0, time, time + 1, time + 2};
   }
-  refuse("no header line, and no time in the row that agrees with an algbw");
+  refuse("there is no header line, and no time in the row agrees with an algbw");
 }
 
 NcclTests::Layout NcclTests::layout_of(const Words& row) const {
@@ -233,7 +233,7 @@ Collective NcclTests::collective_of(const Words& row, const Layout& layout, doub
     told_ = told_ || !agree(busbw, 0.5 * busbw, 1 + factor);  // that of a reduce-scatter is half as high
   }
   if (fits) return collective;
-  refuse("busbw " + text_of(busbw) + " at algbw " + text_of(algbw) + " is not that of " +
+  refuse("busbw " + text_of(busbw) + " at algbw " + text_of(algbw) + " does not match " +
          (program_.empty() ? "all_reduce_perf" : program_) + " on " + std::to_string(ranks_) + " GPUs");
 }
 

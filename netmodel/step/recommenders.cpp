@@ -98,7 +98,7 @@ Workload recommender(const std::string& name, const std::string& data, const Dlr
   workload.doc = "DLRM, " + data + ": ";
   workload.doc.append(std::to_string(workload.tables.count)).append(" tables with ");
   workload.doc.append(number(static_cast<double>(workload.tables.total_rows()) / 1e6)).append(" M rows x ");
-  workload.doc.append(std::to_string(shape.width())).append(" in all, split over the GPUs, and ");
+  workload.doc.append(std::to_string(shape.width())).append(" in total, split over the GPUs, and ");
   workload.doc.append(std::to_string(workload.parameters)).append(" dense parameters");
   return workload;
 }

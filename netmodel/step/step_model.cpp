@@ -106,7 +106,7 @@ Seconds codec_time(const StepTraffic& step, const ComputeTimes& compute, const F
   const double share = options.hierarchical ? 1 / as_double(fabric.width()) : 1;
   if (step.passes.encode == 0) {
     throw ConfigError("the cost of the run's codec is not known", "codec",
-                      "price it with the program that has the codec");
+                      "price it with a version of the program that has this codec");
   }
   if (options.codec == CodecKernels::fused) return fused_codec_bytes(step, share) / fabric.gpu().memory;
   if (step.passes.released == 0) {

@@ -128,7 +128,8 @@ void Contents::require_in(const Contents& found, const Where& file) const {
   for (const auto& [path, parts] : objects_) {
     const auto there = found.objects_.find(path);
     if (there != found.objects_.end() && joined(there->second) == joined(parts)) continue;
-    fail({file.access, file.file, path, file.kind}, "it does not hold what was written; the disk may be failing");
+    fail({file.access, file.file, path, file.kind},
+         "its contents differ from what was written; the disk may be failing");
   }
 }
 

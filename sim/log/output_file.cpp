@@ -167,7 +167,7 @@ void ClosedLog::write(Index place, const std::string& bytes) const {
       own_.read_at(there.data(), there.size(), place) < 0) {
     fail(std::strerror(errno));
   }
-  if (there != bytes) fail("it does not hold what was written; the disk may be failing");
+  if (there != bytes) fail("its contents differ from what was written; the disk may be failing");
 }
 
 void remove_output(const h5::Object& file) noexcept {

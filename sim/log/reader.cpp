@@ -27,7 +27,7 @@ void check_format(const h5::Object& file) {
     throw ConfigError(
         "log has format_version " + std::to_string(version) + ", this program reads format_version " +
             std::to_string(log_format_version),
-        path, version < 1 ? "no version of onebit has written it" : "use the onebit that wrote it, or a newer one");
+        path, version < 1 ? "no version of onebit writes this format" : "use the onebit that wrote it, or a newer one");
   }
 }
 

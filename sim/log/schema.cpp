@@ -77,9 +77,12 @@ constexpr Column table[] = {
         "l2 norm of the change of the parameters; root mean square over workers if they have their own parameters"),
     row("steps", "replica_distance", &StepRow::replica_distance, "1",
         "root mean square over workers of the l2 distance of their weights from the mean; NaN if they share weights"),
-    row("steps", "momentum_norm", &StepRow::momentum_norm, "1", "l2 norm of the momentum; worker 0's if they differ"),
-    row("steps", "variance_l1", &StepRow::variance_l1, "1", "l1 norm of the variance; worker 0's if they differ"),
-    row("steps", "variance_l2", &StepRow::variance_l2, "1", "l2 norm of the variance; worker 0's if they differ"),
+    row("steps", "momentum_norm", &StepRow::momentum_norm, "1",
+        "l2 norm of the momentum; worker 0's if the workers' momenta differ"),
+    row("steps", "variance_l1", &StepRow::variance_l1, "1",
+        "l1 norm of the variance; worker 0's if the workers' variances differ"),
+    row("steps", "variance_l2", &StepRow::variance_l2, "1",
+        "l2 norm of the variance; worker 0's if the workers' variances differ"),
     row("steps", "variance_ratio", &StepRow::variance_ratio, "1",
         "min(r, 1/r) with r = norm of the variance divided by its norm `lag` steps earlier (attributes norm, lag); "
         "bias included"),
@@ -109,8 +112,8 @@ constexpr Column table[] = {
                  "nonzero activations that boundary.codec sends, as a share of the activations that have to cross the "
                  "boundary, at the steps of /workers; NaN for codecs that are not sparse")),
     since(4, row("steps", "boundary_forward_kept", &StepRow::boundary_forward_kept, "1",
-                 "squared l2 norm of the activations that arrived through boundary.codec, divided by that of the "
-                 "activations that were to cross the boundary, at the steps of /workers")),
+                 "squared l2 norm of the activations that arrived through boundary.codec, divided by the squared l2 "
+                 "norm of the activations that were to cross the boundary, at the steps of /workers")),
     since(4, row("steps", "boundary_backward_kept", &StepRow::boundary_backward_kept, "1",
                  "like boundary_forward_kept, for the gradients that return; NaN where none return")),
     since(4, row("steps", "boundary_gradient_cosine", &StepRow::boundary_gradient_cosine, "1",
@@ -154,7 +157,7 @@ constexpr Column table[] = {
     only(In::probed, row("tensors", "shadow_l1", &TensorRow::shadow_l1, "1",
                          "probed runs: l1 norm of each tensor of the shadow variance, which is never frozen")),
 
-    row("probes", "step", &ProbeRow::step, "1", "step of the row; gradients are taken at the weights before it"),
+    row("probes", "step", &ProbeRow::step, "1", "step of the row; gradients are taken at the weights before this step"),
     row("probes", "gradient_square", &ProbeRow::gradient_square, "1",
         "squared l2 norm of the training loss's gradient, free of noise bias: dot product of two independent mean "
         "gradients"),
@@ -176,9 +179,9 @@ constexpr Column table[] = {
     row("probes", "smoothness", &ProbeRow::smoothness, "1",
         "largest curvature on the same examples, by power iteration with differences of gradients"),
     row("probes", "feedback_size", &ProbeRow::feedback_size, "1",
-        "l2 norm of what entered the compressed exchange: the workers' mean vector plus all errors"),
+        "l2 norm of the input of the compressed exchange: the workers' mean vector plus all errors"),
     row("probes", "feedback_residual", &ProbeRow::feedback_residual, "1",
-        "l2 norm of the difference between what entered the exchange and its result plus the new errors: only "
+        "l2 norm of the difference between the input of the exchange and its result plus the new errors: only "
         "rounding, if nothing was lost"),
     row("probes", "residual_without_workers", &ProbeRow::residual_without_workers, "1",
         "feedback_residual as it would be without the workers' old errors"),
@@ -188,18 +191,20 @@ constexpr Column table[] = {
                           "feedback.dtype bf16 or int8: l2 norm of the change that rounding made to the workers' mean "
                           "error; the residuals use the errors before rounding")),
     row("probes", "shadow_l1", &ProbeRow::shadow_l1, "1",
-        "l1 norm of the shadow variance, which is never frozen; until the freeze it is that of the variance"),
+        "l1 norm of the shadow variance, which is never frozen; until the freeze, the l1 norm of the variance"),
     row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),
     row("probes", "rate_drift", &ProbeRow::rate_drift, "1",
-        "mean over coordinates of the absolute log of the ratio of two rates 1/(sqrt(v) + eps): after the freeze those "
-        "of the shadow and the frozen variance, before it those of the variances of this and the previous row"),
+        "mean over coordinates of the absolute log of the ratio of two rates 1/(sqrt(v) + eps): after the freeze, the "
+        "rates of the shadow and the frozen variance; before it, the rates of the variance at this row and at the "
+        "previous row"),
     row("probes", "moved_share", &ProbeRow::moved_share, "1",
         "share of the coordinates whose sqrt(v) differs by more than probe.moved between the two variances of "
         "rate_drift"),
 
     row("evaluations", "step", &EvaluationRow::step, "1", "steps taken before the evaluation"),
     row("evaluations", "samples", &EvaluationRow::samples, "1", "training samples seen before the evaluation"),
-    row("evaluations", "loss", &EvaluationRow::loss, "1", "loss on the held-out samples, or on those of eval.split"),
+    row("evaluations", "loss", &EvaluationRow::loss, "1",
+        "loss on the held-out samples, or on the samples of eval.split"),
     row("evaluations", "accuracy", &EvaluationRow::accuracy, "1",
         "share of the evaluated samples that are classified correctly"),
     row("evaluations", "bytes", &EvaluationRow::bytes, "byte", "bytes that one worker sent before the evaluation"),

@@ -184,7 +184,7 @@ void verify_seal(const std::string& path) {
   } catch (const IoError& error) {
     refuse(path, error.what());
   }
-  refuse(path, "it does not hold what was computed");
+  refuse(path, "its contents differ from what was computed");
 }
 
 h5::Object StateWriter::dataset(const std::string& path, device::ElementType type, Index total) {

@@ -94,7 +94,7 @@ std::string write_sound_part(const std::string& path, const std::string& fresh, 
   const std::optional<Index> step = newest_checkpoint(path, log);
   if (!step || !std::ranges::all_of(lost, is_dispensable)) throw NotRepairable(reason);
   std::string text = "rows after step " + std::to_string(*step) + " could not be trusted and are computed again";
-  if (!lost.empty()) text += "; not readable, and NaN up to that step: " + names_of(lost);
+  if (!lost.empty()) text += "; unreadable columns are NaN up to that step: " + names_of(lost);
   LogWriter writer(fresh, log.header(), /*overwrite=*/false);
   copy_log(log, *step, writer);
   if (!holds(writer.rows(), run_state_of(checkpoint_path(path, *step)).rows)) throw NotRepairable(reason);

@@ -21,12 +21,12 @@ LogRows committed_rows(const LogReader& log) {
 void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
   const LogHeader& header = log.header();
   if (header.data_hash != cluster.data().hash()) {
-    throw ConfigError("the data are not those of the log", log.path(),
+    throw ConfigError("the data differ from the log's", log.path(),
                       "give the data that the run had (their hash is " + header.data_hash + " in the log, " +
                           cluster.data().hash() + " now)");
   }
   if (header.tensors != cluster.model().tensors()) {
-    throw ConfigError("the model's tensors are not those of the log", log.path(), "resume with the same model");
+    throw ConfigError("the model's tensors differ from the log's", log.path(), "resume with the same model");
   }
   if (header.workers != cluster.replicas().front().shard.workers()) {
     throw ConfigError("the log has a different number of workers", log.path(),
@@ -60,7 +60,7 @@ RunState read_step(Index step, const std::string& log, VirtualCluster& cluster) 
   const std::string path = checkpoint_path(log, step);
   const RunState state = read_checkpoint(path, cluster);
   if (cluster.step() == step) return state;
-  throw ConfigError("cannot use checkpoint: it is of step " + std::to_string(cluster.step()), path,
+  throw ConfigError("cannot use checkpoint: it is from step " + std::to_string(cluster.step()), path,
                     "it was renamed or damaged: remove it");
 }
 

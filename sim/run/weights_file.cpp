@@ -54,7 +54,7 @@ std::vector<std::string> read_names(const h5::Object& dataset, std::size_t count
   const h5::Id type(h5::check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
   const std::size_t size = H5Tget_size(type.get());
   if (H5Tis_variable_str(type.get()) != 0 || size > kLongestName) {
-    refuse(dataset.where.file, "tensor_names are not texts of one fixed length");
+    refuse(dataset.where.file, "tensor_names are not strings of one fixed length");
   }
   std::string text(count * size, '\0');
   h5::read_rows(dataset, type.get(), text, static_cast<Index>(count));

@@ -138,7 +138,7 @@ TEST_CASE("an exchange whose errors cannot go over is refused with the reason") 
   CHECK_THAT(refused([](auto& c) { c.padding = Padding::as_data; }), Contains("padding elements have errors"));
   CHECK_THAT(refused([](auto& c) { c.error_type = ErrorType::int8; }),
              Contains("they are stored in fewer bytes than float32"));
-  CHECK_THAT(refused([](auto& c) { c.up.name = "dct"; }), Contains("the codec has state of its own"));
+  CHECK_THAT(refused([](auto& c) { c.up.name = "dct"; }), Contains("the codec keeps its own state"));
   for (const ExchangePattern pattern : {ExchangePattern::gather, ExchangePattern::linear, ExchangePattern::tree}) {
     CHECK_THAT(refused([&](auto& c) { c.pattern = pattern; }), Contains("the codec is not exchanged through servers"));
   }

@@ -62,15 +62,15 @@ TEST_CASE("nccl-tests: other collectives are what they are") {
   check_row(of("reduce_scatter_perf").at(0), Collective::reduce_scatter, 134217728, 1210e-6);
   check_row(read("$ mpirun -H a:4,b:4 ./build/alltoall_perf -b 128M\n" + ranks(2, 4) + kNewHeader + row).at(0),
             Collective::all_to_all, 134217728, 1210e-6);
-  CHECK_THROWS_WITH(of("all_reduce_perf"), Contains("busbw 97.06 at algbw 110.92 is not that of all_reduce_perf"));
+  CHECK_THROWS_WITH(of("all_reduce_perf"), Contains("busbw 97.06 at algbw 110.92 does not match all_reduce_perf"));
   CHECK_THROWS_WITH(of("sendrecv_perf"), Contains("sendrecv_perf measures a collective that cannot be priced"));
 }
 
 TEST_CASE("nccl-tests: a file that does not say its collective is an all-reduce or refused") {
   const std::string bare =
       "   134217728      4194304   float   1210.0  110.92   97.06  0e+00   1208.1  111.10   97.21  0e+00\n";
-  CHECK_THROWS_WITH(read(ranks(2, 4, true) + kBareHeader + bare), Contains("is not that of all_reduce_perf on 8 GPUs"));
-  CHECK_THROWS_WITH(read(ranks(2, 4, true) + bare), Contains("is not that of all_reduce_perf on 8 GPUs"));
+  CHECK_THROWS_WITH(read(ranks(2, 4, true) + kBareHeader + bare), Contains("does not match all_reduce_perf on 8 GPUs"));
+  CHECK_THROWS_WITH(read(ranks(2, 4, true) + bare), Contains("does not match all_reduce_perf on 8 GPUs"));
   // On two GPUs, an all-reduce and a broadcast have the same busbw; a broadcast has a root and no reduction.
   const std::string two = ranks(2, 1);
   check_row(read(two + kNewHeader + " 1000000 250000 float sum -1 100.0 10.00 10.00 0 100.0 10.00 10.00 0\n").at(0),

@@ -447,7 +447,7 @@ TEST_CASE("what cannot be frozen by tensors is refused in one line") {
     c.exchange.up.name = "dct";
     c.exchange.pattern = compress::ExchangePattern::server;
   };
-  CHECK(contains(message(remembering, adam), "state of its own"));
+  CHECK(contains(message(remembering, adam), "keeps its own state"));
   // The scope has no effect if the policy does not watch the variance.
   for (const char* policy : {"fixed:3", "fraction:0.1", "never"}) {
     CHECK(message([&](auto& c) { c.freeze.policy = policy; }, "onebit-lamb") == "accepted");

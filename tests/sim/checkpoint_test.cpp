@@ -177,7 +177,7 @@ TEST_CASE("checkpoint: one with another step's name is refused") {
   const std::string path = folder / "run.h5";
   const RunConfig config = run_with_checkpoints(path);
   fs::copy_file(checkpoint_path(path, 4), checkpoint_path(path, 7));
-  CHECK_THROWS_WITH(run(config, path, Existing::resume), Catch::Matchers::Contains("it is of step 4"));
+  CHECK_THROWS_WITH(run(config, path, Existing::resume), Catch::Matchers::Contains("it is from step 4"));
 }
 
 TEST_CASE("checkpoint: useless ones of later steps do not displace new ones") {
@@ -298,10 +298,10 @@ TEST_CASE("checkpoint: other data, another model and the checkpoints of another 
   run(config, path, Existing::refuse, 5);
   RunConfig other = config;
   other.data.examples += 1;
-  CHECK_THROWS_WITH(run(other, path, Existing::resume), Catch::Matchers::Contains("the data are not those of the log"));
+  CHECK_THROWS_WITH(run(other, path, Existing::resume), Catch::Matchers::Contains("the data differ from the log's"));
   other = config;
   other.model.layers = {9, 12, 3};
-  CHECK_THROWS_WITH(run(other, path, Existing::resume), Catch::Matchers::Contains("tensors are not those of the log"));
+  CHECK_THROWS_WITH(run(other, path, Existing::resume), Catch::Matchers::Contains("tensors differ from the log's"));
   other = config;
   other.optimizer.name = "lamb";
   other.optimizer.lr *= 2;

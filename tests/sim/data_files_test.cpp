@@ -81,7 +81,8 @@ TEST_CASE("files: damaged gzip is refused") {
   for (std::size_t size = 0; size < good.size(); ++size) {
     CHECK_THROWS_WITH(unpack(good.substr(0, size)), Contains("corrupted gzip") && Contains("FILE, offset"));
   }
-  CHECK_THROWS_WITH(unpack(good + "x"), Contains("corrupted gzip: bytes follow that are not gzip (FILE, offset 24)"));
+  CHECK_THROWS_WITH(unpack(good + "x"),
+                    Contains("corrupted gzip: the data is followed by bytes that are not gzip (FILE, offset 24)"));
   CHECK_THROWS_WITH(unpack(good + "\x1f\x8b"), Contains("corrupted gzip"));
 }
 

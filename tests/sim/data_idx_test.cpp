@@ -220,7 +220,7 @@ TEST_CASE("idx: without paths ONEBIT_DATA is read") {
 
   refuses(idx({folder.path("missing"), folder.path("missing")}), "missing", "no such file");
   refuses(idx({folder.path(), folder.path()}), folder.path(), "not a regular file but a folder");
-  refuses(idx({folder.path("mnist/images-idx3-ubyte")}), "images", "a single file");
+  refuses(idx({folder.path("mnist/images-idx3-ubyte")}), "images", "only one file");
   refuses(idx({"a", "b", "c"}), "--data.path", "more than two");
 }
 

@@ -74,9 +74,9 @@ TEST_CASE("read back: every value that was lost is named") {
     const std::string path = folder / (name.substr(1) + ".h5");
     const h5::Object file = write_sample(path);
     spoil(path, bytes);
-    CHECK_THROWS_WITH(
-        h5::verify(file),
-        "cannot write log: it does not hold what was written; the disk may be failing (" + path + ": " + name + ")");
+    CHECK_THROWS_WITH(h5::verify(file),
+                      "cannot write log: its contents differ from what was written; the disk may be failing (" + path +
+                          ": " + name + ")");
   }
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("read back: a log that lost rows is an error of its writer, and no rea
   log.flush();
   spoil(path, bytes_of(sample_step(4).loss));
   CHECK_THROWS_WITH(log.close(RunStatus::finished),
-                    Contains("does not hold what was written") && Contains("/steps/loss"));
+                    Contains("contents differ from what was written") && Contains("/steps/loss"));
   CHECK_THROWS_WITH(LogReader(path), Contains("its writer found it damaged") && Contains(path));
 }
 

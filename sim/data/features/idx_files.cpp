@@ -61,7 +61,7 @@ IdxPair find_idx_pair(const std::vector<std::string>& paths) try {
   if (paths.size() == 1) {
     if (fs::is_directory(paths[0])) return pair_in_folder(paths[0]);
     if (!fs::exists(paths[0])) throw ConfigError("no such file or folder", paths[0], wanted);
-    throw ConfigError("a single file, but images and labels are in two", paths[0], wanted);
+    throw ConfigError("only one file is given, but images and labels are in two", paths[0], wanted);
   }
   if (!paths.empty()) throw ConfigError("more than two files", "--data.path", wanted);
   const char* variable = std::getenv("ONEBIT_DATA");

@@ -52,7 +52,7 @@ class Inflater {
   std::span<const std::uint8_t> rest() const { return packed_.view().subspan(used_); }
 
   void next_member(Index before) {
-    if (!is_gzip(rest())) packed_.refuse("corrupted gzip: bytes follow that are not gzip", before);
+    if (!is_gzip(rest())) packed_.refuse("corrupted gzip: the data is followed by bytes that are not gzip", before);
     inflateReset(&stream_);
   }
 
