@@ -75,8 +75,8 @@ std::string falling_text(const Arm& behind, const Arm& ahead, double margin, boo
   const double least = std::ranges::min(falls), most = std::max(0.0, std::ranges::max(others));
   if (!(least > most + 2 * margin)) return "";
   return "the loss of " + behind.name + " was still falling when its runs ended, by " + percent(least) +
-         " or more over the last tenth of the steps, and that of " + ahead.name +
-         (most > 0 ? " by " + percent(most) + " or less" : " no longer") +
+         " or more over the last tenth of the steps, but the loss of " + ahead.name +
+         (most > 0 ? " by " + percent(most) + " or less" : " was not") +
          (open ? ": a longer run may end differently" : ": a longer run may change the order");
 }
 

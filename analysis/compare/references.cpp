@@ -136,7 +136,7 @@ std::string missing_parents(const std::vector<std::string>& optimizers, const st
   const std::string all = enumerated(parents);
   return enumerated(optimizers) + (one ? " is" : " are") + " compared with " + baseline + ", because " +
          (one ? "its" : "their") + (one_parent ? " parent " : " parents ") + all + (one_parent ? " is" : " are") +
-         " not among the arms; the " + (one ? "difference includes that" : "differences include those") + " between " +
+         " not among the arms; the " + (one ? "result includes" : "results include") + " the difference between " +
          (one_parent ? all : "a parent") + " and " + baseline_optimizer;
 }
 

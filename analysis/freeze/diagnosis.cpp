@@ -114,9 +114,9 @@ void check_feedback(const Facts& facts, Found& found) {
   const char* const workers = "the workers' errors are not carried from step to step";
   const char* const servers = "the servers' errors are dropped";
   if (const std::optional<sim::ProbeRow> probe = worst_balance(facts)) {
-    const std::string evidence = "the sum of what was sent and kept differs by " +
+    const std::string evidence = "the sum of the parts sent and kept differs by " +
                                  text_of(100 * probe->feedback_residual / probe->feedback_size) +
-                                 "% from what entered the exchange at " + at_step(probe->step);
+                                 "% from the input of the exchange at " + at_step(probe->step);
     const double explained = kExplained * probe->feedback_residual;
     if (probe->residual_without_workers < explained) {
       found.push_back(
@@ -193,7 +193,7 @@ void check_steps(const Facts& facts, Found& found) {
   std::string text = compressed ? "the compressed momentum is divided by small frozen denominators"
                                 : "momenta are divided by small frozen denominators";
   text += ": after the freeze at " + at_step(facts.freeze_step) + ", a step moves coordinates by up to " +
-          text_of(explosion->after) + " learning rates (root mean square, at " + at_step(explosion->step) +
+          text_of(explosion->after) + " times the learning rate (root mean square, at " + at_step(explosion->step) +
           "); before it, at most " + text_of(explosion->before);
   if (compressed && delta < 0)
     text += "; the codec's error is longer than its vector (delta " + text_of(delta) +
@@ -233,7 +233,7 @@ void check_freeze(const Facts& facts, Found& found) {
   }
   found.push_back({drifted ? Severity::problem : Severity::warning, Cause::variance_frozen_early, text,
                    short_run ? "train longer, or lower --optimizer.beta2"
-                             : "freeze later; 'onebit analyze' shows what every threshold would have chosen"});
+                             : "freeze later; 'onebit analyze' shows the step that each threshold would have chosen"});
 }
 
 void check_loss_at_freeze(const Facts& facts, Found& found) {

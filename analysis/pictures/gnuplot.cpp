@@ -19,7 +19,7 @@ namespace {
 
 [[noreturn]] void fail() {
   throw IoError("cannot run gnuplot: " + std::string(std::strerror(errno)), "pictures",
-                "the system may lack memory or processes");
+                "the system may have run out of memory or processes");
 }
 
 /// An unnamed file in memory.

@@ -53,7 +53,7 @@ Boundary shelf_codec(const HybridRules& rules, Index block) {
   config.name = rules.codec;
   config.k = rules.density;
   const auto codec = compress::make_codec(config);
-  if (codec->variable_size()) refuse(rules.codec, "what it sends depends on the data");
+  if (codec->variable_size()) refuse(rules.codec, "how much it sends depends on the data");
   if (!fits(*codec)) refuse(rules.codec, "it needs the tensors of a model, or the other workers' numbers");
   const compress::Segment segment{.real = block, .active = block, .padded = block};
   const double bytes = static_cast<double>(codec->body_bytes(segment) + codec->scale_bytes(segment));

@@ -103,7 +103,7 @@ StageTraffic with_boundary(const Job& job) {
 /// Throws if the steps of a workload with embedding tables cannot be priced.
 void check_tables(const Job& job) {
   if (job.accumulation > 1) {
-    throw ConfigError("several micro-batches in a step with embedding tables are not priced",
+    throw ConfigError("several micro-batches per step are not supported for workloads with embedding tables",
                       "accumulation " + std::to_string(job.accumulation), "give a larger --batch");
   }
   const netmodel::HybridWork work{.tables = job.workload.tables, .split = job.rules.hybrid.split};

@@ -62,21 +62,21 @@ void check_plannable(const TrafficPlan& plan) {
   const OptimizerConfig& config = plan.optimizer;
   for (const compress::CodecConfig& codec : used_codecs(config)) {
     if (compress::make_codec(codec)->variable_size())
-      refuse("what codec " + codec.name + " sends depends on the data", "codec");
+      refuse("how much codec " + codec.name + " sends depends on the data", "codec");
   }
   if (needs_shapes(config) && plan.tensors.empty()) {
     throw ConfigError(
-        "what codec " + config.exchange.up.name + " sends depends on the tensors' shapes", "codec",
+        "how much codec " + config.exchange.up.name + " sends depends on the tensors' shapes", "codec",
         "choose a workload with known tensors (e.g. bert-large), or carry out a small training run and price its log");
   }
   if (optim::takes_option(config.name, "cada-threshold"))
-    refuse("what " + config.name + " sends depends on the data", "optimizer");
+    refuse("how much " + config.name + " sends depends on the data", "optimizer");
   if (config.variance_refresh > 0)
     refuse("dense steps that refresh the variance cannot be planned", "optimizer.variance-refresh");
   if (static_cast<double>(plan.workers) * static_cast<double>(plan.parameters) > kMostElements) {
     throw ConfigError("too many parameters over all workers",
                       std::to_string(plan.workers) + " workers, " + std::to_string(plan.parameters) + " parameters",
-                      "pricing supports at most 2^56 in all");
+                      "pricing supports at most 2^56 in total");
   }
 }
 
@@ -134,7 +134,8 @@ std::vector<StepRange> of_run(const std::vector<Step>& steps, const std::vector<
       return step.range.phase == count.phase && step.synchronised == count.synchronised;
     };
     const auto found = std::ranges::find_if(steps, same);
-    if (found == steps.end()) throw Error("a kind of step of the schedule is not among the first steps");
+    if (found == steps.end())
+      throw Error("the schedule contains a kind of step that does not occur among the first steps");
     StepRange range = found->range;
     range.first = last + 1;
     range.last = last += count.steps;

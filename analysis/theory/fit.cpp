@@ -145,8 +145,9 @@ RateFit fit_of(const Group& group, const std::string& name, Variable variable) {
     fit.points.push_back(rate_point(sim::LogReader(run->summary.path), variable));
   }
   if (settings.size() < 2)
-    throw ConfigError("a power law needs runs that differ in the variable of the fit", fit.name,
-                      "each learning rate has a fit of its own: give runs of one rate that differ in that variable");
+    throw ConfigError(
+        "a power law needs runs that differ in the variable of the fit", fit.name,
+        "each learning rate is fitted separately: give several runs of one rate that differ in that variable");
   std::ranges::stable_sort(fit.points, {}, &RatePoint::x);
   std::vector<double> x, y;
   for (const RatePoint& point : fit.points) {

@@ -82,7 +82,7 @@ void write_options(std::span<const Command> all, std::ostream& out) {
 
 void write_status(std::ostream& out) {
   const std::pair<int, const char*> meanings[] = {
-      {kExitDone, "The command did what it was asked to do."},
+      {kExitDone, "The command succeeded."},
       {kExitFailed, "A run failed or diverged, or something could not be read or written."},
       {kExitUsage, "An option, a file or a combination of options is wrong."},
       {kExitStopped, "Ctrl-C or SIGTERM stopped the command; a line on standard error says how to continue."}};

@@ -169,7 +169,7 @@ std::string typed_name(const OwnOption& option) {
 }
 
 std::string advice_on(const std::string& unknown, const Command& command, const std::string& dashes) {
-  if (unknown.size() == 1) return "the options of one letter are -o and -h";
+  if (unknown.size() == 1) return "the only one-letter options are -o and -h";
   const std::vector<OwnOption> options = options_of(command);
   std::vector<std::string_view> names;
   for (const OwnOption& option : options) {

@@ -194,7 +194,7 @@ int outcome(int status, const Report& report, const std::string& program) {
   if (report.death() && !(stopping && report.death()->signal == SIGUSR1)) {
     throw Error("rank " + std::to_string(report.death()->rank) + " died (signal " +
                     std::to_string(report.death()->signal) + ")",
-                "", "the log holds what was written until its last flush");
+                "", "the log holds everything written up to its last flush");
   }
   if (stopping && code != kExitDone) return kExitStopped;
   if (code == kNotStarted) {

@@ -233,8 +233,7 @@ Command analyze_command() {
   return make_command(
       {.name = "analyze",
        .usage = "LOG.h5|DIR...",
-       .doc = "show what a log says about variance, theory and problems of a run; "
-              "compare the arms of several logs over seeds",
+       .doc = "show the variance, theory and problems of a logged run; compare the arms of several logs over seeds",
        .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true},
        .help = {.common = {"lags", "thresholds", "baseline", "margin", "target", "cluster", "fit", "validate",
                            "freeze-at", "seeds", "out", "overwrite", "json"},

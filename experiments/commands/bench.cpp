@@ -42,9 +42,9 @@ std::vector<Option<Options>> rows() {
                            ONEBIT_PLACE(rounds)),
           integers<Options>(
               "sweep",
-              "bench scaling: numbers of workers besides 1; not given: those of 2,4,...,64 that divide --global-batch",
+              "bench scaling: numbers of workers besides 1; not given: all of 2,4,...,64 that divide --global-batch",
               ONEBIT_PLACE(sweep)),
-          between<Options>("global-batch", "bench scaling: examples per step over all workers; 0: 1024", 0, most,
+          between<Options>("global-batch", "bench scaling: examples per step in total; 0: 1024", 0, most,
                            ONEBIT_PLACE(global_batch)),
           json_row<Options>(),
           overwrite_row<Options>(ONEBIT_PLACE(overwrite))};

@@ -105,7 +105,7 @@ void warn_of_bad_fit(const Fit& best, const std::vector<Measurement>& rows) {
   const double error = largest_error(best, rows);
   if (error <= bad) return;
   warn("no algorithm fits all measurements: the best is up to " + percent_text(error) +
-       " off; measure again, or leave out the rows that the table shows to be far off");
+       " off; measure again, or leave out the rows that are far off in the table");
 }
 
 Json to_json(const std::vector<Fit>& fits) {

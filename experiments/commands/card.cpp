@@ -58,7 +58,7 @@ Command card_command() {
   return make_command(
       {.name = "card",
        .usage = "LOG.h5|DIR...",
-       .doc = "write what somebody else needs to repeat runs and to check their results",
+       .doc = "write a card with which others can repeat runs and check their results",
        .accepts = {},
        .help = {.common = {"out", "baseline", "margin", "title", "json", "overwrite"},
                 .examples = {"onebit card out -o card.json", "onebit card adam.h5 sgd.h5 --baseline adam"}}},

@@ -86,7 +86,7 @@ Command inspect_command() {
   return make_command(
       {.name = "inspect",
        .usage = "LOG.h5...",
-       .doc = "show what a run log holds, even while the run is in progress or after it was killed",
+       .doc = "show the contents of a run log, even while the run is in progress or after it was killed",
        .help = {.common = {"json"}, .examples = {"onebit inspect run.h5", "onebit inspect out/*.h5 --json"}}},
       {json_row<Options>()}, inspect);
 }

@@ -112,10 +112,10 @@ void print(const Options& options, const sim::GradientTrace& trace, Index worker
   if (!options.log.empty()) std::cout << "log in " << options.log << "\n";
   if (trace.compact()) print_compact(trace);
   if (options.reference.empty()) return;
-  std::cout << "largest relative difference between the replay's displacement and that of " << options.reference << ": "
-            << difference_text(deviation.first) << " at step " << deviation.first.step << "\n";
+  std::cout << "largest relative difference between the displacements of the replay and of " << options.reference
+            << ": " << difference_text(deviation.first) << " at step " << deviation.first.step << "\n";
   if (!deviation.has_all) return;
-  std::cout << "largest relative difference between all workers' displacements and those of params_all_workers: "
+  std::cout << "largest relative difference between all workers' displacements and the ones in params_all_workers: "
             << difference_text(deviation.all) << " at step " << deviation.all.step << "\n";
 }
 
@@ -161,7 +161,7 @@ void print(const std::vector<CaseRow>& rows) {
                std::to_string(deviation.first.step), deviation.has_all ? difference_text(deviation.all) : "-",
                deviation.has_all ? std::to_string(deviation.all.step) : "-"});
   }
-  std::cout << "largest relative difference between the replay's displacement and that of the reference\n";
+  std::cout << "largest relative difference between the displacements of the replay and of the reference\n";
   table.print(std::cout);
   for (const CaseRow& row : rows) {
     if (!row.reason.empty()) std::cout << "not replayed: " << row.name << ": " << row.reason << "\n";

@@ -31,7 +31,7 @@ std::vector<RunOption> hybrid_options() {
       word("tables.optimizer", "dlrm, des: optimizer of the tables' rows; adagrad is row-wise",
            ONEBIT_PLACE(model.tables.optimizer), {"sgd", "adagrad"}),
       field("tables.lr",
-            "dlrm, des: learning rate of the tables, before the schedule; 0: that of the run for forms of SGD, 1 "
+            "dlrm, des: learning rate of the tables, before the schedule; 0: the run's for forms of SGD, 1 "
             "(adagrad: 0.01) with other optimizers",
             ONEBIT_PLACE(model.tables.lr)),
       field("tables.eps", "dlrm, des: adagrad's eps, above 0", ONEBIT_PLACE(model.tables.eps)),

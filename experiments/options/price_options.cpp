@@ -90,11 +90,10 @@ std::vector<Option<PriceConfig>> pricing_options() {
           "step.exchange", "1-bit exchange among all ranks, or dense inside nodes and 1-bit between them",
           ONEBIT_PLACE(step.hierarchical), std::map<std::string, bool>{{"flat", false}, {"hierarchical", true}}),
       gradient_option(),
-      field<PriceConfig>(
-          "step.warmup-share",
-          "share of the steps before the last stage; not given: that of --freeze fraction:F, or of --steps and "
-          "the optimizer's schedule, or 0.15",
-          ONEBIT_PLACE(warmup_share)),
+      field<PriceConfig>("step.warmup-share",
+                         "share of the steps before the last stage; not given: from --freeze fraction:F, or from "
+                         "--steps and the optimizer's schedule, or 0.15",
+                         ONEBIT_PLACE(warmup_share)),
       field<PriceConfig>("step.parameters", "number of parameters; 0: the workload's own", ONEBIT_PLACE(parameters))};
 }
 
@@ -248,7 +247,7 @@ const std::vector<Option<PriceConfig>>& price_options() {
   static const std::vector<Option<PriceConfig>> table = joined<PriceConfig>(
       {grouped("clusters, workload and step", pricing_options()), grouped("embedding tables", table_options()),
        grouped("other tasks", task_options()), grouped("times of a step", time_options()),
-       grouped("values that override those of every cluster", replacement_options())});
+       grouped("values that override the settings of every cluster", replacement_options())});
   return table;
 }
 

@@ -146,8 +146,8 @@ std::vector<RunOption> data_options() {
       image_option(),
       field("data.classes", "synthetic: number of classes", ONEBIT_PLACE(data.classes)),
       field("data.examples",
-            "synthetic, clicks*: number of examples in both splits together (clicks: 200000 unless given); criteo: "
-            "largest number of training examples to read (0: all; also all unless given)",
+            "synthetic, clicks*: total number of examples in both splits (default of clicks: 200000); criteo: largest "
+            "number of training examples to read (default: 0, all)",
             ONEBIT_PLACE(data.examples)),
       field("data.tables", "clicks*: number of tables; 0: 26, or as many as --data.rows lists",
             ONEBIT_PLACE(data.tables)),
@@ -158,7 +158,7 @@ std::vector<RunOption> data_options() {
             ONEBIT_PLACE(data.max_rows)),
       field("data.zipf", "clicks: exponent a, 0 to 3; the id of rank r occurs in proportion to (r + 1)^-a",
             ONEBIT_PLACE(data.zipf)),
-      field("data.drift", "clicks: share of the ranks whose ids change from one of seven days to the next, 0 to 1",
+      field("data.drift", "clicks: share of the ranks whose ids change each day, over seven days, 0 to 1",
             ONEBIT_PLACE(data.drift)),
       field("data.bag",
             "clicks: number of ids drawn for a bag; clicks-random: the largest number; 0: 1 or, for clicks-random, 10",

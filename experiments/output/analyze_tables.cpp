@@ -209,7 +209,7 @@ std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
   const analysis::Telescoping& telescoping = view.telescoping;
   if (telescoping.probes > 0) {
     lines.push_back("telescoping of errors: at most " + number(telescoping.worst, 2) +
-                    " of what entered an exchange is missing (step " + std::to_string(telescoping.step) + ", " +
+                    " of the input of an exchange is missing (step " + std::to_string(telescoping.step) + ", " +
                     std::to_string(telescoping.probes) + " probes)");
   }
   if (std::isfinite(view.error.bound)) {

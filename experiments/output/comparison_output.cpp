@@ -220,7 +220,7 @@ Table targets_table(const analysis::Comparison& comparison) {
   }
   if (!others.empty()) table.add({"no run reached it: " + join(others, "; ")});
   if (std::ranges::any_of(comparison.arms, [](const ArmFigures& arm) { return arm.to_target.is_bound; }))
-    table.add({"≤: evaluations are too far apart to interpolate; the largest over the seeds"});
+    table.add({"≤: upper bound, the largest over the seeds; evaluations are too far apart"});
   return table;
 }
 

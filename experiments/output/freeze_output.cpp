@@ -45,7 +45,7 @@ std::string ruled_out_text(const FreezeAnswer& answer) {
   if (cost.interval.mean > margin || !std::isfinite(cost.interval.mean)) return text;
   const double mean = cost.interval.mean;
   if (mean < 0) return text.append(", although the mean over the seeds is a gain of ").append(percent_text(-mean));
-  return text.append(", although the mean over the seeds is a loss of ").append(percent_text(mean));
+  return text.append(", although the mean cost over the seeds is ").append(percent_text(mean));
 }
 
 /// Whether a freeze step was chosen, and judged to cost too much.

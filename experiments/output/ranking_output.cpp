@@ -132,10 +132,12 @@ Table table_of(const Ranking& ranking) {
 /// Explains the table, one line per item.
 std::string notes_on(const Ranking& ranking) {
   std::ostringstream notes;
-  notes << "speed-up: over " << reference_of(ranking) << ", in the whole run with its warm-up; range: the speed-up if "
+  notes << "speed-up: relative to " << reference_of(ranking)
+        << ", over the whole run including its warm-up; range: the speed-up if "
         << "all times on the links are " << percent_text(netmodel::uncertainty_of(ranking.cluster))
         << " longer or shorter than estimated\n"
-        << "warmed up, exchange, coding: of a step after the warm-up; exchange: the part that is not hidden\n"
+        << "'warmed up', 'exchange' and 'coding' describe a step after the warm-up; 'exchange' is the part that is not "
+           "hidden\n"
         << "faster on links: the effective rates of a network link at which such a step is faster than dense Adam's; "
         << "here a link reaches " << rate_text(ranking.cluster.nic.effective) << "\n"
         << "memory of a GPU with dense Adam: " << memory_text(ranking.memory) << "\n";

@@ -80,7 +80,7 @@ std::string edge_text(const Comparison& comparison, const std::string& arm) {
   const std::string at = ", at the rates that were tried (";
   if (grid.best_at_edge())
     return at + "the best of " + grid.name + " is the " + (*grid.best == 0 ? "smallest)" : "largest)");
-  return grid.is_coarse() ? at + "those of " + grid.name + " are far apart)" : "";
+  return grid.is_coarse() ? at + "the rates of " + grid.name + " are far apart)" : "";
 }
 
 /// Returns a clause if only one learning rate of the arm that ended higher was tried; otherwise empty.
@@ -171,8 +171,8 @@ std::string judgement_text(const Report& report, const Verdict& verdict) {
       return arm + " ends at a higher loss than " + baseline + extent_text(verdict) + edge_text(comparison, verdict) +
              only_rate_text(comparison, verdict.arm);
     case Judgement::not_resolved:
-      return "The final losses of " + arm + " and " + baseline + " cannot be told apart with these seeds: that of " +
-             arm + possible_text(verdict);
+      return "The final losses of " + arm + " and " + baseline +
+             " cannot be told apart with these seeds: the loss of " + arm + possible_text(verdict);
     case Judgement::too_few_seeds:
       return "Too few seeds to judge " + arm + " against " + baseline;
     case Judgement::not_comparable_diverged:
@@ -209,9 +209,10 @@ std::string means_text(const Report& report, const Verdict& verdict) {
   const Pair pair = pair_of(report, verdict);
   const double paired = mean_over(pair.arm, verdict.seeds) - mean_over(pair.baseline, verdict.seeds);
   return std::string(" Its mean loss is ") + (here > there ? "higher" : "lower") + ", because " +
-         (paired * (here - there) > 0 ? "an arithmetic mean gives more weight to high losses of single seeds than a "
-                                        "geometric mean does."
-                                      : "it includes seeds that only one of the arms has.");
+         (paired * (here - there) > 0
+              ? "an arithmetic mean gives more weight to high losses of individual seeds than a "
+                "geometric mean does."
+              : "it includes seeds that only one of the arms has.");
 }
 
 /// Returns the evidence on the losses in sentences; empty if there is none.

@@ -59,8 +59,8 @@ std::vector<Family> families(std::span<const Arm> arms, std::span<const ArmFigur
 std::vector<Figure> boundary_figures(std::span<const Arm> arms, const analysis::Comparison& comparison) {
   Figure figure{.name = "auc-boundary",
                 .caption =
-                    "Held-out AUC at the end and what one worker sent across the boundary, mean over the seeds. A "
-                    "line joins arms that differ only in boundary.k."};
+                    "Held-out AUC at the end and the bytes that one worker sent across the boundary, both as means "
+                    "over the seeds. A line joins arms that differ only in boundary.k."};
   figure.plot = {.title = "AUC against bytes at the boundary",
                  .x_label = "bytes at the boundary, per worker",
                  .y_label = "AUC",

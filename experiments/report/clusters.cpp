@@ -133,7 +133,7 @@ std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigur
   const std::string text = most.name + ": " + seconds_text(most.seconds) + " more in a step";
   if (!grows_by_messages(arm, baseline, cluster)) {
     return text + (most.name == "latency"
-                       ? ", although it sends no more messages: its collectives or their protocols differ"
+                       ? ", although it does not send more messages: its collectives or their protocols differ"
                        : "");
   }
   return text + ", in which a worker sends " + number(arm.step_messages.mean, 3) + " messages on average instead of " +

@@ -47,7 +47,7 @@ Figure empty_loss_figure(const analysis::LossCurve& curve, bool seeds) {
       break;
     case analysis::Axis::bytes:
       figure.name = "loss-bytes";
-      add_sentence("The axis of bytes is logarithmic, without evaluations at 0.", figure);
+      add_sentence("The byte axis is logarithmic, so evaluations at 0 bytes are omitted.", figure);
       figure.plot.log_x = true;
       break;
     case analysis::Axis::seconds:
@@ -85,7 +85,8 @@ std::string curveless_text(std::span<const std::string> arms, std::span<const an
       names.push_back(arms[a]);
   }
   if (names.empty()) return "";
-  return " No curve for " + enumerated(names) + ": no ratio is known, because the lag does not fit before the freeze.";
+  return " No curve for " + enumerated(names) +
+         ": no ratio is known, because there are too few steps before the freeze for this lag.";
 }
 
 /// Says where the curves of the runs that froze end.
@@ -135,8 +136,8 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
   Figure figure{
       .name = "variance",
       .caption =
-          "min(r, 1/r), where r is ||v||_1 of the variance that preconditions the step (bias-corrected, if the "
-          "correction is on), divided by its value one lag earlier. One run of each arm." +
+          "The curves show min(r, 1/r), where r is ||v||_1 of the variance that preconditions the step "
+          "(bias-corrected, if the correction is on), divided by its value one lag earlier, in one run of each arm." +
           ends_text(arms, views) + curveless_text(arms, views)};
   figure.plot = {.title = "Stability of the variance",
                  .x_label = "step",
@@ -181,14 +182,12 @@ Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view)
 
 Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, Index freeze_step) {
   constexpr std::size_t shown = 6;
-  Figure figure{
-      .name = "steps-" + arm,
-      .caption =
-          "How far one bit would move the coordinate with the smallest denominator, in learning rates. The bit has "
-          "the scale of its tensor or, in a run that exchanges all tensors as one vector, of this vector. Such "
-          "a run cannot be compared with one that exchanges tensor by tensor. Large values warn that compressed steps "
-          "may explode, but "
-          "do not prove it."};
+  Figure figure{.name = "steps-" + arm,
+                .caption =
+                    "The curves show how far one bit would move the coordinate with the smallest denominator, in "
+                    "multiples of the learning rate. The bit has the scale of its tensor or, in a run that exchanges "
+                    "all tensors as one vector, of this vector. Such a run cannot be compared with one that exchanges "
+                    "tensor by tensor. Large values warn that compressed steps may explode, but do not prove it."};
   figure.plot = {.title = "Longest 1-bit steps, " + arm,
                  .x_label = "step",
                  .y_label = "learning rates",
@@ -247,7 +246,7 @@ std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const ana
   if (options.size() != 2) return {};
   const VariedOption &rows = options.front(), &columns = options.back();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  Figure figure{.name = "sweep", .caption = "Mean final loss; a blank cell was not run, or diverged."};
+  Figure figure{.name = "sweep", .caption = "Mean final loss; a cell is blank if its runs are missing or diverged."};
   figure.map = {.title = "Final loss over " + rows.name + " (rows) and " + columns.name,
                 .x_label = columns.name,
                 .rows = rows.values,

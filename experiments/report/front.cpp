@@ -235,16 +235,15 @@ std::string legend_of(const Report& report) {
     const ArmFigures& arm = figures_of(comparison, name);
     return arm.above_start && arm.finished > 1;
   });
-  const std::string boundary =
-      has_boundary(comparison.arms)
-          ? " At boundary: the part of the bytes that are activations, embeddings or their gradients."
-          : "";
+  const std::string boundary = has_boundary(comparison.arms)
+                                   ? " 'at boundary' counts the bytes of activations, embeddings and their gradients."
+                                   : "";
   return "Final loss: " + evaluated + "after the last step" +
          (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") +
          (risen ? " (for an arm that ended above its starting loss, the range over its seeds)" : "") + "." +
          (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
                                       : "") +
-         (comparison.clusters.empty() ? "" : " est.: the estimated time of a whole run.") + boundary;
+         (comparison.clusters.empty() ? "" : " 'est.' is the estimated time of a whole run.") + boundary;
 }
 
 /// Whether a workload has the size of the runs' model, so that --workload takes it.
@@ -262,8 +261,9 @@ std::string computing_text(const Report& report) {
   if (std::ranges::all_of(groups, [](const auto& group) { return group.runs == 0; }))
     return "without computing time, because no log records it.";
   return std::string("and from the computing time of this simulation (") +
-         (has_workload(report) ? "--workload: that of a known network on GPUs"
-                               : "--step.forward, --step.backward: that of your GPUs; 'onebit price': known networks") +
+         (has_workload(report)
+              ? "--workload sets the time of a known network on GPUs"
+              : "--step.forward and --step.backward set the times of your GPUs; 'onebit price' has known networks") +
          "). The longer a step computes, the less the exchange matters.";
 }
 
@@ -274,7 +274,7 @@ std::string times_html(const Report& report) {
   if (comparison.clusters.empty()) return "";
   const std::string fp16 = comparison.gradient_bytes == sizeof(float)
                                ? " (--step.gradient fp16: priced as fp16)."
-                               : "; the times, but not the bytes, are those of fp16.";
+                               : "; the times, but not the bytes, are priced as fp16.";
   const std::string how = "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
                           computing_text(report) + " The " + kLeastCertain + " Dense gradients are sent as fp32" + fp16;
   return html::details(

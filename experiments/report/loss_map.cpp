@@ -131,8 +131,8 @@ std::string loss_map_html(const Report& report) {
                  (std::ranges::any_of(arms, [](const ArmFigures& arm) { return arm.finished > 1; })
                       ? " with its 95% interval over the seeds"
                       : "") +
-                 ". A stronger green marks a better rank of the loss. * marks the lowest loss of a row; the frame "
-                 "marks the lowest of all, whose lead may be noise (see the answers above). Italics mark arms that "
+                 ". The greener a cell, the better its loss ranks. * marks the lowest loss of a row; the frame marks "
+                 "the lowest of all, whose advantage may be noise (see the answers above). Italics mark arms that "
                  "diverged, and arms whose mean loss ended above their starting loss (with the range over the seeds).",
              "facts");
 }

@@ -114,10 +114,10 @@ std::string thresholds_html(const analysis::VarianceView& view) {
   if (!reached_any(view)) return html::paragraph("The stability ratio reached none of the thresholds.");
   return html::table(thresholds_table(view)) +
          html::paragraph(
-             "Held from and until: the first stretch at or above the threshold that is long enough for the rule auto, "
-             "which freezes at the freeze step. Share of run: w = freeze step / all steps. Papers' ratio: bytes of "
-             "dense fp16 over those of a run that freezes there, 1/(w + (1 - w)/16). The training loss is that of one "
-             "step's batch.",
+             "'held from' and 'held until' give the first stretch at or above the threshold that is long enough for "
+             "the rule auto, which then freezes at 'freeze step'. 'share of run' is w = freeze step / all steps. "
+             "'papers' ratio' is the bytes of dense fp16 divided by the bytes of a run that freezes at that step, 1/(w "
+             "+ (1 - w)/16). The training loss is measured on one step's batch.",
              "facts");
 }
 
@@ -179,8 +179,9 @@ Table network_table(const Report& report) {
 
 std::string network_html(const Report& report) {
   const analysis::Comparison& comparison = report.comparison;
-  std::string body = html::paragraph("Bytes that one worker sends: up as a worker, down as a server.") +
-                     html::table(network_table(report));
+  std::string body =
+      html::paragraph("The table shows the bytes that one worker sends, 'up' as a worker and 'down' as a server.") +
+      html::table(network_table(report));
   if (!comparison.arms.front().seconds.empty()) {
     body += html::paragraph(
                 "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
@@ -193,11 +194,13 @@ std::string network_html(const Report& report) {
                 "facts");
   }
   if (std::isfinite(comparison.target) && (comparison.target_is_given || comparison.arms.size() > 1)) {
-    body += html::table(targets_table(comparison)) +
-            html::paragraph(target_text(comparison) +
-                            " Each cost is that of first reaching this value at an evaluation, interpolated linearly "
-                            "between evaluations or, with ≤, that of the first evaluation at or below it, because the "
-                            "evaluations are too far apart; the loss may rise again later.");
+    body +=
+        html::table(targets_table(comparison)) +
+        html::paragraph(
+            target_text(comparison) +
+            " Each cost counts up to the point where an evaluated loss first reaches this value, interpolated linearly "
+            "between evaluations. Where the evaluations are too far apart to interpolate, the cost is marked ≤ and "
+            "counts up to the first evaluation at or below this value. The loss may rise again later.");
   }
   return body;
 }
@@ -282,14 +285,13 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures, co
   const std::string problems = problems_html(report);
   const bool any_problem =
       std::ranges::count(report.findings, analysis::Severity::problem, &SharedFinding::severity) > 0;
-  const std::string except = any_problem ? ", except the problems under What went wrong" : "";
+  const std::string except = any_problem ? ", except the problems under 'What went wrong'" : "";
   const auto of_arms = [](Index count) { return "for " + html::counted(count, "arm"); };
-  std::string body =
-      html::division("front", front_html(report, name)) +
-      chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
-      html::paragraph("Of the parts below, those that were closed on the screen are not printed" + except + ".",
-                      "printed facts") +
-      html::division("map", loss_map_html(report));
+  std::string body = html::division("front", front_html(report, name)) +
+                     chart_html(chart_data(report.comparison, report.shown).text()) + still_html(figures) +
+                     html::paragraph("The sections below that were collapsed on screen are not printed" + except + ".",
+                                     "printed facts") +
+                     html::division("map", loss_map_html(report));
   body += html::details(analysis::sections_of(report.comparison).empty() ? "All arms" : "All arms and verdicts",
                         html::counted(std::ssize(report.arms), "arm"), arms_html(report)) +
           html::details("Network", "", network_html(report)) +

@@ -59,7 +59,7 @@ Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices&
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
     if (study.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (study.seeds - 1)) {
-      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed),
+      throw ConfigError("the last seed would be too large", "seed " + std::to_string(config.seed),
                         "the largest seed is 4294967295");
     }
     const sim::PreparedRun run = sim::prepare(config, data);

@@ -30,7 +30,7 @@ void check_changes(const Settings& changes) {
   for (const auto& [option, value] : changes) {
     if (may_change(option)) continue;
     throw ConfigError("the card determines this option", option + " " + value,
-                      "only devices, threads, memory and the places of files, such as data.path, can be given");
+                      "only options for devices, threads, memory and file locations, such as data.path, can be given");
   }
 }
 
@@ -57,7 +57,7 @@ void check_data(const CardRun& run, const sim::PreparedRun& prepared) {
   const std::string& now = prepared.resources.data->hash();
   if (now == run.header.data_hash) return;
   throw ConfigError(
-      "the data are not those of the card: their hash is " + run.header.data_hash + " there, " + now + " here", run.log,
+      "the data differ from the card's: their hash is " + run.header.data_hash + " there, " + now + " here", run.log,
       "name the card's data with --data.path");
 }
 

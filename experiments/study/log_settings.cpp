@@ -129,7 +129,7 @@ FromLog taken_from_log(const std::string& log, const Settings& given, bool weigh
   }
   const sim::LogReader reader(log, sim::Damage::tolerated);
   if (analysis::is_replay(reader.header()))
-    throw ConfigError("the log is that of a replay, which cannot be continued", log, "replay the trace again");
+    throw ConfigError("the log is from a replay, which cannot be continued", log, "replay the trace again");
   const std::optional<Settings> all = settings_of(reader.header());
   if (!all && given.empty()) {
     throw ConfigError("this version of the program cannot take the options from the log", log,

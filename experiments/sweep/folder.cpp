@@ -41,7 +41,7 @@ SweepOptions resumed(const SweepOptions& given) {
   const std::string asked = text_of(definition_of(given));
   if (given.extend || asked != text_of(SweepDefinition())) {
     throw ConfigError("--resume takes the definition of the sweep from the folder", stored,
-                      "leave out --resume, or all options except those that say how to run the sweep");
+                      "leave out --resume, or all options except the ones that control how the sweep runs");
   }
   SweepOptions options = sweep_options({"--config", stored});
   const Settings execution = execution_of(given.run);

@@ -39,7 +39,7 @@ std::vector<TableColumn> point_columns(const std::vector<Point>& points) {
     return values;
   };
   std::vector<TableColumn> columns;
-  columns.push_back({"name", "", "name of the point, with which its files' names begin",
+  columns.push_back({"name", "", "name of the point; the names of its files begin with it",
                      texts([](const Point& p) { return p.name; })});
   const Texts arms = texts([](const Point& point) { return point.arm; });
   if (arms != Texts(points.size())) columns.push_back({"arm", "", "name of the arm", arms});

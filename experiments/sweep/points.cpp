@@ -157,7 +157,7 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
   try {
     const Index first = make_config(combination.settings).seed;
     if (first + seeds - 1 > std::numeric_limits<std::uint32_t>::max()) {
-      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(first),
+      throw ConfigError("the last seed would be too large", "seed " + std::to_string(first),
                         "the largest seed is 4294967295");
     }
     Point point;

@@ -127,7 +127,7 @@ def report(*logs: Logs, **options: Any) -> Any:
 
 
 def card(*logs: Logs, **options: Any) -> Any:
-    """Writes what somebody else needs to repeat runs and to check their results: card("sweep", out="card.json").
+    """Writes a card with which others can repeat runs and check their results: card("sweep", out="card.json").
 
     Returns the card, as dictionaries and lists.
     """

@@ -208,7 +208,8 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
       finding(findings_of({.freeze = 50, .update_after = 600, .codec_error = 1.5}), Cause::compressed_steps_explode);
   CHECK(both.text ==
         "the compressed momentum is divided by small frozen denominators: after the freeze at step 50, a step moves "
-        "coordinates by up to 200 learning rates (root mean square, at step 51); before it, at most 0.333; the codec's "
+        "coordinates by up to 200 times the learning rate (root mean square, at step 51); before it, at most 0.333; "
+        "the codec's "
         "error is longer than its vector (delta -1.25: the elements of its vectors differ widely in size); the mean "
         "training loss goes from 40.5 to 300");
   CHECK(both.hint.find("--freeze-at 50 --arm floor:optimizer.variance-floor=mean:0.01") != std::string::npos);
@@ -223,7 +224,7 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
   CHECK(alone.text ==
         "momenta are divided by small frozen denominators: after the freeze at step 50, a step moves coordinates by up "
         "to "
-        "200 learning rates (root mean square, at step 51); before it, at most 0.333");
+        "200 times the learning rate (root mean square, at step 51); before it, at most 0.333");
   CHECK(alone.hint == "a floor on the variance (optimizer.variance-floor) or a larger optimizer.eps bounds the steps");
 }
 
@@ -335,7 +336,7 @@ TEST_CASE("errors are lost from a ten thousandth of what entered the exchange on
     return findings_of({.feedback = "auto", .probes = {probe}});
   };
   const Finding lost = finding(lost_by(1.01e-4), Cause::errors_lost);
-  CHECK(lost.text.find("differs by 0.0101% from what entered the exchange at step 200") != std::string::npos);
+  CHECK(lost.text.find("differs by 0.0101% from the input of the exchange at step 200") != std::string::npos);
   CHECK_FALSE(has(lost_by(0.99e-4), Cause::errors_lost));
 }
 
@@ -353,7 +354,7 @@ TEST_CASE("lost errors are told at the probe that misses the largest share, with
     return findings_of({.feedback = "auto", .probes = probes}).front();
   };
   CHECK(lost_with(1, 1).cause == Cause::errors_lost);
-  CHECK(lost_with(1, 1).text.ends_with("differs by 10% from what entered the exchange at step 120"));
+  CHECK(lost_with(1, 1).text.ends_with("differs by 10% from the input of the exchange at step 120"));
   CHECK(lost_with(0.049, 1).cause == Cause::worker_errors_not_carried);
   CHECK(lost_with(0.051, 1).cause == Cause::errors_lost);
   CHECK(lost_with(1, 0.049).cause == Cause::server_errors_dropped);

@@ -102,7 +102,7 @@ TEST_CASE("ranking: what cannot be planned is listed, and refused if nothing els
   REQUIRE(ranks.refused.size() == 1);
   CHECK(ranks.refused[0].first == "cada1");
   CHECK_THAT(ranks.refused[0].second, Contains("depends on the data"));
-  CHECK_THROWS_WITH(ranking({"cada1", "cada2"}), Contains("what cada1 sends depends on the data"));
+  CHECK_THROWS_WITH(ranking({"cada1", "cada2"}), Contains("how much cada1 sends depends on the data"));
 }
 
 TEST_CASE("ranking: a step waits for its longest part, an exchange for latency or for links") {

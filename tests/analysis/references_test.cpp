@@ -110,7 +110,7 @@ TEST_CASE("references: an arm that compresses nothing stands in for missing pare
   REQUIRE(references.notes.size() == 1);
   CHECK(references.notes[0] ==
         "onebit-adam-0.1 and ef-sgd-0.1 are compared with momentum-sgd-0.2, because their parents adam and sgd are not "
-        "among the arms; the differences include those between a parent and momentum-sgd");
+        "among the arms; the results include the difference between a parent and momentum-sgd");
 }
 
 TEST_CASE("references: of arms without a parent, the one called dense is the baseline") {

@@ -259,7 +259,7 @@ TEST_CASE("golden: all cases of a file in one table") {
     CHECK(run.status == 0);
     CHECK_THAT(
         run.out,
-        StartsWith("largest relative difference between the replay's displacement and that of the reference\ncase "));
+        StartsWith("largest relative difference between the displacements of the replay and of the reference\ncase "));
     for (const std::string& name : cases_of(suite, path)) {
       const std::string line = line_of(run.out, name + " ");
       CAPTURE(name, line);

@@ -439,7 +439,7 @@ TEST_CASE("mpi: what mpirun says of the end becomes one line") {
   const Outcome died = says("\\rstep 3/9" + ended + rule + "\\n" + killed + "\\n" + rule + "\\n", 139);
   CHECK(died.status == 1);
   CHECK(died.err ==
-        "\rstep 3/9\nonebit: error: rank 13 died (signal 11); the log holds what was written until its last flush\n");
+        "\rstep 3/9\nonebit: error: rank 13 died (signal 11); the log holds everything written up to its last flush\n");
 
   const Outcome failed = says("onebit: error: mine\\n" + ended, 2);
   CHECK(failed.status == 2);

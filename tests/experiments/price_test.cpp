@@ -80,7 +80,7 @@ TEST_CASE("price: every optimizer, every workload, every cluster", "[once]") {
       arguments = joined(arguments, {"--cluster", kind == "clusters" ? name : "eth10"});
       const Outcome run = run_onebit(Folder(), arguments);
       CAPTURE(kind, name, run.err);
-      if (name.starts_with("cada")) {  // what it sends depends on the data
+      if (name.starts_with("cada")) {  // how much it sends depends on the data
         CHECK(run.status == 2);
         continue;
       }

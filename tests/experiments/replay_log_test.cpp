@@ -235,7 +235,7 @@ TEST_CASE("replay log: it cannot be continued, and a killed replay is to be repe
              Contains("interrupted at step 10; replay the trace again with --overwrite"));
   const Outcome resume = run_onebit(folder, {"run", "--resume", "-o", "log.h5"});
   CHECK(resume.status == 2);
-  CHECK_THAT(resume.err, StartsWith("onebit: error: the log is that of a replay, which cannot be continued (log.h5)"));
+  CHECK_THAT(resume.err, StartsWith("onebit: error: the log is from a replay, which cannot be continued (log.h5)"));
   CHECK_THAT(run_onebit(folder, replay()).err, StartsWith("onebit: error: log exists (log.h5)"));
   check_replayed(folder, {"--overwrite", "--log.compression", "4"});
   CHECK(sim::LogReader(folder / "log.h5").committed_rows() == kSteps);

@@ -284,7 +284,7 @@ TEST_CASE("report: the caption of the stability follows the runs", "[once]") {
     }
     REQUIRE(run_onebit(folder, logs).status == 0);
     const std::string page = read_file(folder / "report.html");
-    const std::size_t at = page.find("One run of each arm.");
+    const std::size_t at = page.find("in one run of each arm.");
     return at == page.npos ? "" : page.substr(at, page.find('<', at) - at);
   };
   const Arguments ended = {"--freeze", "fixed:10"}, probed = {"--freeze", "fixed:12", "--probe.every", "2"};
@@ -296,7 +296,7 @@ TEST_CASE("report: the caption of the stability follows the runs", "[once]") {
   CHECK_THAT(caption({ended, probed}),
              Contains("fixed:12 continue after the freeze with the shadow variance; those of ") &&
                  EndsWith("fixed:10 end at the freeze."));
-  CHECK_THAT(caption({{"--freeze", "never"}}), EndsWith("One run of each arm. No run froze."));
+  CHECK_THAT(caption({{"--freeze", "never"}}), EndsWith("in one run of each arm. No run froze."));
 }
 
 TEST_CASE("report: a line of AUC against bytes is named by the whole words that its arms share") {

@@ -400,9 +400,10 @@ TEST_CASE("report: costs of a loss are given where evaluations are close, and in
 
 TEST_CASE("report: it says why the mean losses differ the other way than the paired ratios") {
   const auto evidence = [](const std::vector<double>& here) { return answers_html(two_arms({1, 1, 1}, here)); };
-  CHECK_THAT(evidence({0.5, 0.9, 1.8}),
-             Contains(" Its mean loss is higher, because an arithmetic mean gives more weight to high losses of single "
-                      "seeds than a geometric mean does."));
+  CHECK_THAT(
+      evidence({0.5, 0.9, 1.8}),
+      Contains(" Its mean loss is higher, because an arithmetic mean gives more weight to high losses of individual "
+               "seeds than a geometric mean does."));
   CHECK_THAT(evidence({0.5, 0.9, 1.1}), !Contains(" Its mean loss is "));
   CHECK_THAT(evidence({0.9, 0.9, 0.9, 9}),
              Contains(" Its mean loss is higher, because it includes seeds that only one of the arms has."));
