@@ -159,9 +159,8 @@ TEST_CASE("verdict: an arm that is behind and still falls is no slower arm, but 
   };
   const Arm settled = arm("a", {1, 1.01}, 1.005), falling = arm("b", {1.3, 1.32}, 1.08);
   const std::vector<std::string> expected = {
-      "the loss of b was still falling when its runs ended, by 7.41% or more over the last tenth of the steps, and "
-      "that "
-      "of a by 0.498% or less: a longer run may change the order"};
+      "the loss of b was still falling when its runs ended, by 7.41% or more over the last tenth of the steps, but the "
+      "loss of a by 0.498% or less: a longer run may change the order"};
   CHECK(of(settled, falling).warnings == expected);
   CHECK(of(falling, settled).warnings == expected);                  // whichever is the baseline
   CHECK(of(settled, arm("b", {1.3, 1.32}, 1.02)).warnings.empty());  // falls by less than twice the margin more
