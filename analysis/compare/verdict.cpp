@@ -153,7 +153,7 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
     case Judgement::undefined:
       break;
   }
-  return "the relative difference of " + pair + " is undefined: a final loss of " + there + " is 0";
+  return "the relative difference of " + pair + " is undefined, because " + there + " has a final loss of 0";
 }
 
 /// Returns "0.01 (of 3 tried)".

@@ -214,7 +214,7 @@ std::vector<RunOption> log_options() {
             ONEBIT_PLACE(probe.moved)),
       field("checkpoint.every", "steps between checkpoints; 0: only when a signal stops the run",
             ONEBIT_PLACE(checkpoint.every)),
-      field("checkpoint.keep", "number of the newest checkpoints to keep", ONEBIT_PLACE(checkpoint.keep)),
+      field("checkpoint.keep", "how many of the newest checkpoints to keep", ONEBIT_PLACE(checkpoint.keep)),
       field("eval.every",
             "steps between evaluations; 0: a twentieth of the run, or more if evaluations would cost more than a fifth "
             "of it",

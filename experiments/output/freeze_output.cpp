@@ -115,8 +115,8 @@ std::string advice_text(const FreezeAnswer& answer) {
   const double cost = answer.judged.rows[0].arms[arm].together.by_seed[0];
   const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
   if (cost <= answer.judged.criterion.margin / 2)  // the largest cost at which the choosing seed accepts a freeze
-    return "next: run 'onebit freeze' again with " + option + ", with which the compressed run costs " +
-           percent_text(cost) + " at this step";
+    return "next: run 'onebit freeze' again with " + option + "; the compressed run then costs " + percent_text(cost) +
+           " at this step";
   const std::string left =
       std::isfinite(cost) ? "costs " + percent_text(cost) + " at this step" : "diverges at this step, too";
   return "with " + option + " the compressed run " + left + "; next: try " + others;
@@ -140,7 +140,7 @@ std::string power_text(const FreezeAnswer& answer) {
   return text + "about " + std::to_string(cost.more_seeds) + " more --seeds would settle it";
 }
 
-/// Returns a line for each arm whose runs ended exactly as those of the first arm.
+/// Returns a line for each arm whose runs ended exactly like the runs of the first arm.
 std::string idle_arms_text(const FreezeAnswer& answer) {
   const std::vector<analysis::CompressedCost>& arms = answer.judged.rows[0].arms;
   std::string text;
@@ -148,7 +148,7 @@ std::string idle_arms_text(const FreezeAnswer& answer) {
     const std::vector<double>& costs = arms[a].together.by_seed;
     const bool comparable = std::ranges::all_of(costs, [](double cost) { return std::isfinite(cost); });
     if (comparable && costs == arms[0].together.by_seed)
-      text += "the runs of " + answer.judged.arms[a] + " ended exactly as those of " + answer.judged.arms[0] +
+      text += "the runs of " + answer.judged.arms[a] + " ended exactly like the runs of " + answer.judged.arms[0] +
               ": its options changed nothing\n";
   }
   return text;

@@ -17,7 +17,7 @@ std::string obstacle(const Run& run, const sim::LogReader& log) {
   const sim::RunStatus status = run.summary.status;
   if (status != sim::RunStatus::finished && status != sim::RunStatus::diverged)
     return "it did not finish: its status is " + sim::name_of(status);
-  if (!has_first_options(log)) return "it was continued with other options, which its log does not hold";
+  if (!has_first_options(log)) return "it was continued with other options, which its log does not record";
   if (!settings_of(run.header)) return "it is a replay, or this version of the program lacks one of its options";
   return "";
 }

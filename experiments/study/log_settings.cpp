@@ -44,13 +44,13 @@ void require_last_options(const sim::LogReader& log, const Settings& given) {
     if (!changes_options(event)) continue;
     const std::string allowed = allowed_in(event.text);
     if (allowed.empty()) {
-      throw ConfigError("the log does not say which options were changed when the run was continued", log.path(),
+      throw ConfigError("the log does not record which options were changed when the run was continued", log.path(),
                         "give the options of the run");
     }
     for (const std::string& typed : split(allowed, ',')) {
       const std::string name = typed == "bits" ? typed : long_name(typed);
       if (name == "bits" || has_option(given, name)) continue;
-      throw ConfigError("the run was continued with another " + name + ", which the log's header does not hold",
+      throw ConfigError("the run was continued with another " + name + ", which the log's header does not record",
                         log.path(), "give --" + name + " and --resume.allow " + allowed);
     }
   }

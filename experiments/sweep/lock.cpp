@@ -74,7 +74,7 @@ void remove_stale(const std::string& path, const std::string& text) {
   const std::string aside = path + ".stale-" + host_name() + "-" + std::to_string(getpid());
   if (rename(path.c_str(), aside.c_str()) != 0) return;
   if (text_or_nothing(aside) != text && link(aside.c_str(), path.c_str()) != 0) {
-    throw ConfigError("two sweeps tried to take the folder at the same time", path, "start one of them again");
+    throw ConfigError("two sweeps tried to start in this folder at the same time", path, "start one of them again");
   }
   unlink(aside.c_str());
 }

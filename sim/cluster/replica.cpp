@@ -111,7 +111,7 @@ std::string Replica::first_bad_tensor(bool with_gradients) const {
   if (!bad_weights.empty()) return bad_weights;
   StateCheck state(shard);
   model->visit_state(state);
-  if (!state.bad().empty()) return "weights are finite, but not the model's state " + state.bad();
+  if (!state.bad().empty()) return "weights are finite, but the model's state is not: " + state.bad();
   const std::string bad = bad_tensor(with_gradients);
   if (!bad.empty()) return bad;
   const std::vector<float> weight_values = weights.to_host();
@@ -128,10 +128,10 @@ std::string Replica::first_bad_tensor(bool with_gradients) const {
       std::max_element(ranges.begin(), ranges.end(), [&](Range a, Range b) { return largest(a) < largest(b); });
   const compress::Tensor& tensor = model->tensors()[static_cast<std::size_t>(worst - ranges.begin())];
   if (state.largest() > largest(*worst)) {
-    return "weights are finite, the largest number in the model's state is " +
+    return "weights are finite, and the largest number in the model's state is " +
            number(static_cast<double>(state.largest())) + " (" + state.place_of_largest() + ")";
   }
-  return std::string(with_gradients ? "weights and gradients" : "weights") + " are finite, the largest weight is " +
+  return std::string(with_gradients ? "weights and gradients" : "weights") + " are finite, and the largest weight is " +
          number(static_cast<double>(largest(*worst))) + " (tensor " + tensor.name + ")";
 }
 

@@ -52,9 +52,9 @@ struct Replica {
   std::string bad_tensor(bool with_gradients) const;
 
   /// Returns bad_tensor() or, if the weights are finite and the model's state is not, a clause about the state. If all
-  /// values are finite, only a product can have overflowed; in that case, returns the clause "weights are finite, the
-  /// largest weight is ..." with the tensor of that weight, or a clause about the model's state if a number there is
-  /// larger.
+  /// values are finite, only a product can have overflowed; in that case, returns the clause "weights are finite, and
+  /// the largest weight is ..." with the tensor of that weight, or a clause about the model's state if a number there
+  /// is larger.
   std::string first_bad_tensor(bool with_gradients) const;
 };
 

@@ -129,7 +129,7 @@ void DataSource::fill(Split split, Index example, Index row, Batch& out) const {
     throw Error("an example looks up a row beyond its table",
                 facts_.name + ", example " + std::to_string(example) + ": row " + std::to_string(*beyond) +
                     " of table " + std::to_string(t + 1),
-                "the table has " + std::to_string(rows) + " rows; the source has to keep its ids below that");
+                "the table has " + std::to_string(rows) + " rows; the ids of the source must be smaller");
   }
 }
 

@@ -81,8 +81,8 @@ TEST_CASE("references: a parent that is not there is named with what stands in f
   CHECK(references.of == Places{std::nullopt, 0, 0});
   CHECK(references.notes ==
         std::vector<std::string>{
-            "onebit-lamb is compared with adam-0.1, because its parent lamb is not among the arms; the difference "
-            "includes that between lamb and adam"});
+            "onebit-lamb is compared with adam-0.1, because its parent lamb is not among the arms; the result "
+            "includes the difference between lamb and adam"});
   const std::vector<Arm> children = {arm("onebit-adam", "0.1", 1, {{"workers", "1"}}),
                                      arm("onebit-adam", "0.2", 1, {{"workers", "4"}})};
   CHECK(of(children).of == Places{std::nullopt, 0});

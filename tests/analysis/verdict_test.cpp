@@ -422,7 +422,8 @@ TEST_CASE("verdict: arms that saw other numbers of samples") {
 TEST_CASE("verdict: a loss of zero has no relative difference to another") {
   const Verdict verdict = of(make_arm("a", {0, 1}), make_arm("b", {1, 1}));
   CHECK(verdict.judgement == Judgement::undefined);
-  CHECK_THAT(verdict.sentence, StartsWith("the relative difference of b and a is undefined: a final loss of a is 0"));
+  CHECK_THAT(verdict.sentence,
+             StartsWith("the relative difference of b and a is undefined, because a has a final loss of 0"));
 }
 
 TEST_CASE("verdict: a learning rate that the log does not tell") {

@@ -112,7 +112,7 @@ TEST_CASE("resume: options that are given override those of the log, where that 
   const Arguments longer = joined(kBare, {"--steps", "60", "--resume.allow", "steps"});
   killed_at(folder, "checkpoint.named:1", longer);
   check_refused(folder, kBare,
-                "the run was continued with another steps, which the log's header does not hold (run.h5)");
+                "the run was continued with another steps, which the log's header does not record (run.h5)");
   const Outcome run = run_onebit(folder, longer);
   CAPTURE(run.err);
   CHECK(run.status == 0);
@@ -131,7 +131,8 @@ TEST_CASE("resume: a log does not tell which options a long command changed, but
   killed_at(folder, "checkpoint.named:1", kBare);
   const Arguments changed = joined(same, {"--steps", "60", "--resume.allow", "steps"});
   killed_at(folder, "checkpoint.named:1", checkpointing(changed));
-  check_refused(folder, kBare, "the log does not say which options were changed when the run was continued (run.h5)");
+  check_refused(folder, kBare,
+                "the log does not record which options were changed when the run was continued (run.h5)");
   CHECK(run_onebit(folder, checkpointing(changed)).status == 0);
 }
 

@@ -166,6 +166,6 @@ TEST_CASE("tables: the answer of freeze keeps its verdicts on a narrow terminal,
   answer.judged.arms.emplace_back("floor");
   row.arms.push_back(row.arms.front());
   CHECK_THAT(on_paper(200, [&](std::ostream& out) { print_answer(answer, "", out); }),
-             Contains("\nthe runs of floor ended exactly as those of compressed: its options changed nothing\n"));
+             Contains("\nthe runs of floor ended exactly like the runs of compressed: its options changed nothing\n"));
   CHECK_THAT(text, Catch::Matchers::EndsWith("later steps:\nonebit analyze --validate --freeze-at 78,156\n"));
 }

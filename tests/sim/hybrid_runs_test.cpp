@@ -226,7 +226,7 @@ TEST_CASE("hybrid: a divergence of the tables is named", "[hybrid]") {
   const Ended ended = run(config, folder / "run.h5", Existing::refuse);
   CHECK(ended.result.status == RunStatus::diverged);
   CHECK_THAT(ended.result.reason,
-             Catch::Contains("weights are finite, but not the model's state 0/embeddings/0/tables"));
+             Catch::Contains("weights are finite, but the model's state is not: 0/embeddings/0/tables"));
 }
 
 TEST_CASE("hybrid: what covers shared weights only is refused", "[hybrid]") {

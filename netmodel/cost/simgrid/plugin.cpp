@@ -165,7 +165,7 @@ double simulate(const Problem& problem) {
 /// The child's result: seconds, or a negative number and the reason.
 struct Answer {
   double seconds = -1;
-  char message[200] = "the simulation ended without an answer";
+  char message[200] = "the simulation ended without a result";
 };
 
 [[noreturn]] void be_child(const Problem& problem, int pipe) {
@@ -198,7 +198,7 @@ extern "C" int onebit_simgrid_run(const Problem* problem, double* seconds, char*
   close(ends[0]);
   waitpid(child, nullptr, 0);
   if (!complete || answer.seconds < 0) {
-    std::snprintf(message, size, "%s", complete ? answer.message : "SimGrid ended the process without an answer");
+    std::snprintf(message, size, "%s", complete ? answer.message : "SimGrid ended the process without a result");
     return 1;
   }
   *seconds = answer.seconds;
