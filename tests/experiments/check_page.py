@@ -2,10 +2,12 @@
 FOLDER. Exits with 1 and says what is wrong, or with 77 if something that it needs is not installed.
 
 html:    html5lib finds no parse error, and the page loads nothing from elsewhere.
-browser: in headless Chromium, 1280 and 400 pixels wide, the console is empty and nothing scrolls sideways.
+browser: in headless Chromium, 1280 and 400 pixels wide, the console is empty and nothing scrolls sideways; the page
+         prints on at most two pages.
 clicks:  every control of the chart does what it says.
 watch:   `PROGRAM watch FOLDER` serves its page to those who know the address, and writes nothing.
 """
+import base64
 import json
 import math
 import pathlib
@@ -72,6 +74,11 @@ def check_browser(path, stem):
             errors += [f"console at {width} pixels: {entry['message']}" for entry in driver.get_log("browser")]
             if stem:
                 driver.save_screenshot(f"{stem}-{width}.png")
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
+        printed = len(re.findall(rb"/Type\s*/Page\b", pdf))
+        if not 1 <= printed <= 2:
+            errors.append(f"prints on {printed} pages")
     finally:
         driver.quit()
     return errors
