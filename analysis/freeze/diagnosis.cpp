@@ -88,6 +88,21 @@ double lack_of_servers(const sim::StepRow& row) {
   return row.server_codec_error;
 }
 
+/// Whether a step exchanged encoded vectors that may lack something: none of them do if all known errors are 0.
+bool compresses(const Facts& facts) {
+  const std::string optimizer = option_of(facts.log.header(), "optimizer").value_or("");
+  bool encoded = false, exact = false;
+  for (const sim::StepRow& row : facts.steps) {
+    const double lack = lack_of_workers(row);
+    if (lack > 0) return true;
+    const std::optional<optim::Phase> phase = optim::phase_of(row.phase);
+    const bool encodes = phase && optim::compresses(optimizer, *phase);
+    encoded |= encodes;
+    exact |= encodes && !std::isnan(lack);
+  }
+  return encoded && !exact;
+}
+
 /// Whether a side never keeps an error although its vectors lose something, over all steps where both are known.
 bool leaves_none(const Facts& facts, double sim::StepRow::*norm, Lack lack) {
   Index seen = 0;
@@ -262,8 +277,7 @@ void check_rise(const Facts& facts, Found& found) {
 /// Returns the finding for a run that diverged. A divergence in dense steps is unrelated to the freeze and the codec.
 Finding divergence(const Facts& facts, const std::string& event) {
   const std::string reason = event.substr(0, event.find("; lower the learning rate"));  // the finding has its own hint
-  const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
-  if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, event, ""};
+  if (facts.freeze_step > 0 || compresses(facts)) return {Severity::problem, Cause::diverged, event, ""};
   const bool has_losses = !is_replay(facts.log.header());
   if (facts.steps.empty() || (has_losses && !std::isfinite(facts.steps.front().loss))) {
     const std::string when =
@@ -322,8 +336,7 @@ void check_masked(const Facts& facts, Found& found) {
 }
 
 void check_no_feedback(const Facts& facts, Found& found) {
-  const bool compresses = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
-  if (!compresses || option_of(facts.log.header(), "feedback") != "none") return;
+  if (!compresses(facts) || option_of(facts.log.header(), "feedback") != "none") return;
   found.push_back(
       {Severity::note, Cause::no_feedback, "the run compresses without error feedback (feedback none)", ""});
 }
