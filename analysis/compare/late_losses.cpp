@@ -111,6 +111,7 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, Verdict& verdict) {
          (difference.contains_zero() ? equivalent ? " are not shown to be equivalent (" : " cannot be told apart ("
           : open || equivalent       ? " differ ("
                                      : " differ the other way (") +
+         (difference.contains_zero() ? "" : arm.name + (difference.mean > 0 ? " is higher: " : " is lower: ")) +
          range_text(difference) +
          "): the verdict hinges on the last evaluation, and in that fifth, losses rise by up to " + percent(rise) +
          " from one evaluation to the next";

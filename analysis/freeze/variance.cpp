@@ -241,6 +241,17 @@ const StabilitySeries& rule_series(const VarianceView& view) {
   });
 }
 
+Index cut_off(const VarianceView& view) {
+  if (view.freeze_step == 0) return 0;
+  const std::vector<double>& ratio = rule_series(view).ratio;
+  Index last = 0;
+  for (std::size_t i = 0; i < ratio.size(); ++i) {
+    if (!std::isnan(ratio[i])) last = view.steps[i];
+  }
+  if (last <= view.freeze_step) return view.freeze_step;
+  return last <= view.freeze_step + view.rule_lag && last < view.steps.back() ? last : 0;
+}
+
 VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& options) {
   const std::vector<sim::StepRow> rows = log.steps();
   if (rows.empty()) throw ConfigError("the log has no steps yet", log.path(), "wait until the run has logged a few");

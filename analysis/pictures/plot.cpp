@@ -72,25 +72,29 @@ struct Range {
   double low = -std::numeric_limits<double>::infinity(), high = -low;
 };
 
-/// Returns the visible range of y, or none if gnuplot chooses it. If there are bands, the curves alone set it: over few
-/// seeds a band can be many times as wide. If some curves set no range (Curve::sets_range), the others set it.
+/// Returns the visible range of y, or none if gnuplot chooses it. The curves set it; bands may widen it by up to its
+/// own height on either side (on a logarithmic axis, down to half of the least value), because over few seeds a band
+/// can be many times as wide. If some curves set no range (Curve::sets_range), the others set it.
 std::optional<Range> range_of(const Plot& plot) {
   const auto sets = [](const Curve& curve) { return curve.sets_range && has_points(curve); };
   const bool some = std::ranges::any_of(plot.curves, sets), all = std::ranges::all_of(plot.curves, sets);
   const bool bands = std::ranges::any_of(plot.curves, [](const Curve& curve) { return has_band(curve); });
   if (!bands && (all || !some)) return std::nullopt;
-  double least = std::numeric_limits<double>::infinity(), most = -least;
+  double least = std::numeric_limits<double>::infinity(), most = -least, low = least, high = most;
   for (const Curve& curve : plot.curves) {
     if (some && !curve.sets_range) continue;
-    for (const double y : curve.y) {
+    for (std::size_t i = 0; i < curve.y.size(); ++i) {
+      const double y = curve.y[i], half = has_band(curve, i) ? curve.half_widths[i] : 0;
       if (!std::isfinite(y)) continue;
       least = std::min(least, y);
       most = std::max(most, y);
+      low = std::min(low, y - half);
+      high = std::max(high, y + half);
     }
   }
   const double margin = most > least ? 0.1 * (most - least) : 1;
-  if (plot.log_y) return Range{least / 1.2, most * 1.2};
-  return Range{least - margin, most + margin};
+  if (plot.log_y) return Range{std::max(low, least / 2) / 1.2, most * 1.2};
+  return Range{std::max(low, 2 * least - most) - margin, std::min(high, 2 * most - least) + margin};
 }
 
 /// Writes the last point of a curve for its cross, moved into the visible range.

@@ -37,11 +37,6 @@ Index last_known(const analysis::VarianceView& view) {
   return 0;
 }
 
-/// Whether the variance is known only up to the step at which the run froze it.
-bool is_cut_off(const analysis::VarianceView& view) {
-  return view.freeze_step > 0 && last_known(view) <= view.freeze_step;
-}
-
 /// Returns a step as text; for step 0 "never", or "not by 40" if values are known only up to step 40. end: that last
 /// step; 0: values are known for the whole run.
 std::string step_text(Index step, Index end) {
@@ -53,7 +48,9 @@ std::string step_text(Index step, Index end) {
 std::string end_text(const analysis::Stay& stay, const analysis::VarianceView& view) {
   if (stay.until == 0) return "-";
   if (stay.until != last_known(view)) return std::to_string(stay.until);
-  return is_cut_off(view) ? std::to_string(stay.until) + " (freeze)" : "the end";
+  const Index end = cut_off(view);
+  if (end == 0) return "the end";
+  return std::to_string(stay.until) + (end == view.freeze_step ? " (freeze)" : " (last known)");
 }
 
 /// Says which option gives a run the lag of the view, if the run's own rule has another lag.
@@ -100,14 +97,17 @@ std::string rule_of(const analysis::VarianceView& view) {
                      "; published freezes once the raw ratio reaches the threshold; neither freezes before step " +
                      std::to_string(std::max(view.rule_lag + 1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
-  if (view.freeze_step > 0 && !is_cut_off(view)) text += ", after which the ratio is known only at probed steps";
+  const Index end = cut_off(view);
+  if (view.freeze_step > 0 && end != view.freeze_step) text += ", after which the ratio is known only at probed steps";
+  if (end > view.freeze_step)
+    text += " up to step " + std::to_string(end) + ", because later probes are not a lag apart";
   return text;
 }
 
 Table thresholds_table(const analysis::VarianceView& view) {
   Table table({"threshold", "published rule at", "first reached", "held from", "held until", "freeze step",
                "DeepSpeed freeze_step", "share of run", "papers' ratio", "training loss at freeze"});
-  const Index end = is_cut_off(view) ? view.freeze_step : 0;
+  const Index end = cut_off(view);
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
     table.add({number(row.threshold), step_text(row.published, end), step_text(row.stay.first, end),

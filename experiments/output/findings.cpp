@@ -83,9 +83,10 @@ void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run&
   group->paths.push_back(run.summary.path);
 }
 
-/// Returns findings without notes. If exploding compressed steps explain a divergence, it becomes part of the finding
-/// on these steps, because the advice on one would contradict that on the other. Likewise, a rise at the freeze becomes
-/// part of the finding that the run ended above its start, which then gives the advice on the rise.
+/// Returns findings without notes. If exploding compressed steps explain a divergence or a final loss above the
+/// starting loss, this becomes part of the finding on these steps, because the advice on one would contradict that on
+/// the other. Likewise, a rise at the freeze becomes part of the finding that the run ended above its start, which then
+/// gives the advice on the rise.
 std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   const auto cause = [&](analysis::Cause wanted) {
     return std::ranges::find(findings, wanted, &analysis::Finding::cause);
@@ -94,6 +95,11 @@ std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   if (explosion != findings.end() && end != findings.end()) {
     explosion->text += "; the run diverged: " + end->text.substr(0, end->text.find("; lower the learning rate"));
     findings.erase(end);
+  }
+  const auto above = cause(analysis::Cause::ended_above_start);
+  if (cause(analysis::Cause::compressed_steps_explode) != findings.end() && above != findings.end()) {
+    cause(analysis::Cause::compressed_steps_explode)->text += "; " + above->text;
+    findings.erase(above);
   }
   const auto rise = cause(analysis::Cause::loss_rose_at_freeze), risen = cause(analysis::Cause::ended_above_start);
   if (rise != findings.end() && risen != findings.end()) {

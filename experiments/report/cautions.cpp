@@ -73,8 +73,8 @@ std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
                         " differ from these by a factor of more than 5; rates between them may be better.")};
 }
 
-/// Returns " (2 of 3 finished seeds; final losses 0.47 to 1e+07)" for an arm of which a run, or the mean loss, ended
-/// above its starting loss; otherwise empty.
+/// Returns " (2 of 3 finished seeds, whose final losses are 0.47 to 1e+07)" for an arm of which a run, or the mean
+/// loss, ended above its starting loss; otherwise empty.
 std::string risen_text(const Report& report, const ArmFigures& arm) {
   const analysis::Arm& runs = *std::ranges::find(report.arms, arm.name, &analysis::Arm::name);
   const Index risen = std::ranges::count_if(runs.runs, [](const analysis::Run& run) {
@@ -83,8 +83,8 @@ std::string risen_text(const Report& report, const ArmFigures& arm) {
   if (risen == 0 && !arm.above_start) return "";
   const std::string range = loss_range_text(arm);
   if (arm.finished < 2) return " (" + range + ")";
-  return " (" + std::to_string(risen) + " of " + html::counted(arm.finished, "finished seed") + "; final losses " +
-         range + ")";
+  return " (" + std::to_string(risen) + " of " + html::counted(arm.finished, "finished seed") +
+         ", whose final losses are " + range + ")";
 }
 
 /// Names the verdicts that rest on one evaluation of each run; empty if none does.
@@ -105,12 +105,13 @@ std::string last_line(const Comparison& comparison) {
 std::vector<std::string> cautions_of(const Report& report) {
   const Comparison& comparison = report.comparison;
   const std::vector<JointWarning> joint = rate_warnings(comparison);
-  std::vector<std::string> lines = {
-      named_arms(comparison, "Diverged",
-                 [](const ArmFigures& arm) { return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")"; }),
-      named_arms(comparison, "Ended above the starting loss",
-                 [&](const ArmFigures& arm) { return risen_text(report, arm); })};
+  std::vector<std::string> lines;
   for (const std::string& note : comparison.notes) lines.push_back("Note: " + note + ".");
+  lines.push_back(named_arms(comparison, "Diverged", [](const ArmFigures& arm) {
+    return arm.diverged == 0 ? "" : " (" + diverged_seeds(arm) + ")";
+  }));
+  lines.push_back(named_arms(comparison, "Ended above the starting loss",
+                             [&](const ArmFigures& arm) { return risen_text(report, arm); }));
   lines.push_back(few_evaluations_text(comparison));
   lines.push_back(last_line(comparison));
   for (const Verdict& verdict : comparison.verdicts) {

@@ -16,12 +16,6 @@ std::pair<std::string, std::string> range_of(const Speed& speed) {
   return {number(faster ? speed.low : 1 / speed.high, 3), number(faster ? speed.high : 1 / speed.low, 3)};
 }
 
-/// Returns " (0.97 to 2.8)", the range of speed_text's number; empty if it has none.
-std::string range_text(const Speed& speed) {
-  const auto [least, most] = range_of(speed);
-  return least == most ? "" : " (" + least + " to " + most + ")";
-}
-
 bool is_encoded(const netmodel::Traffic& traffic) {
   return traffic.type != netmodel::WireType::fp32;
 }
@@ -107,6 +101,13 @@ std::string speed_text(const Speed& speed, const std::string& cluster) {
          cluster;
 }
 
+std::string range_text(const Speed& speed, const netmodel::Cluster& cluster) {
+  const auto [least, most] = range_of(speed);
+  return least == most
+             ? ""
+             : least + " to " + most + " with exchange times ±" + percent_text(netmodel::uncertainty_of(cluster));
+}
+
 std::vector<Speed> named_speeds(const Pair& pair) {
   const std::vector<Speed> speeds = speeds_of(pair);
   if (std::ranges::none_of(speeds, is_visible, &Speed::ratio)) return {};
@@ -125,7 +126,9 @@ bool turns(const std::vector<Speed>& speeds) {
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds) {
   if (speeds.empty()) return "";
   const auto on = [&](const Speed& speed) {
-    return speed_text(speed, clusters[speed.cluster].name) + range_text(speed);
+    const netmodel::Cluster& cluster = clusters[speed.cluster];
+    const std::string range = range_text(speed, cluster);
+    return speed_text(speed, cluster.name) + (range.empty() ? "" : " (" + range + ")");
   };
   const std::string first = verb_of(speeds.front()) + on(speeds.front());
   if (speeds.size() == 1) return first;

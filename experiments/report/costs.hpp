@@ -57,6 +57,9 @@ std::string verb_of(const Speed& speed);
 /// Returns "1.44 times as fast on eth1".
 std::string speed_text(const Speed& speed, const std::string& cluster);
 
+/// Returns "0.97 to 2.8 with exchange times ±50%", the range of speed_text's number; empty if it has none.
+std::string range_text(const Speed& speed, const netmodel::Cluster& cluster);
+
 /// Returns the speeds on the clusters on which an arm gains most and least, or one of them if the other adds nothing;
 /// none if its time is about the same as its baseline's on all of them.
 std::vector<Speed> named_speeds(const Pair& pair);
@@ -64,8 +67,8 @@ std::vector<Speed> named_speeds(const Pair& pair);
 /// Whether the arm is faster on the first of two clusters and slower on the second.
 bool turns(const std::vector<Speed>& speeds);
 
-/// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8), but takes an estimated 1.84 times as long on ib100 (1.5 to
-/// 2.2)"; empty without speeds.
+/// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8 with exchange times ±50%), but takes an estimated 1.84 times
+/// as long on ib100 (1.5 to 2.2 with exchange times ±20%)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds);
 
 /// Returns a text such as "sends 4.43 times fewer bytes", in which `sends` is the verb.

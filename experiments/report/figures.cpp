@@ -68,15 +68,6 @@ bool batches_differ(const analysis::Comparison& comparison) {
   return samples.size() > 1;
 }
 
-/// Whether a run's stability ratio is known after its freeze, from the shadow variance.
-bool goes_on(const analysis::VarianceView& view) {
-  const std::vector<double>& ratio = rule_series(view).ratio;
-  for (std::size_t i = 0; i < ratio.size(); ++i) {
-    if (view.steps[i] > view.freeze_step && std::isfinite(ratio[i])) return true;
-  }
-  return false;
-}
-
 /// Names the arms that have no curve, because they froze before they had a ratio; empty if all have one.
 std::string curveless_text(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
   std::vector<std::string> names;
@@ -92,16 +83,40 @@ std::string curveless_text(std::span<const std::string> arms, std::span<const an
 /// Says where the curves of the runs that froze end.
 std::string ends_text(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
   std::vector<std::string> on, end;
+  std::string text = " Dashed lines mark freeze steps.";
   for (std::size_t a = 0; a < arms.size(); ++a) {
-    if (views[a].freeze_step > 0) (goes_on(views[a]) ? on : end).push_back(arms[a]);
+    const Index freeze = views[a].freeze_step, last = cut_off(views[a]);
+    if (freeze > 0) (last == freeze ? end : on).push_back(arms[a]);
+    if (last > freeze)
+      text += " The ratio of " + arms[a] + " is known up to step " + std::to_string(last) +
+              ", because later probes are not a lag apart.";
   }
   if (on.empty() && end.empty()) return " No run froze.";
-  std::string text = " Dashed lines mark freeze steps.";
   const std::string shadow = " after the freeze with the shadow variance", stop = " at the freeze";
   if (end.empty()) return text + " The curves continue" + shadow + ".";
   if (on.empty()) return text + " The curves of runs that froze end" + stop + ".";
   text.append(" The curves of ").append(join(on, "; ")).append(" continue").append(shadow);
   return text.append("; those of ").append(join(end, "; ")).append(" end").append(stop).append(".");
+}
+
+/// Leaves out the first evaluation of each curve if it alone sets more than two thirds of the range of a linear loss
+/// axis.
+void leave_out_start(Figure& figure) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double least = infinity, later = -infinity, most = -infinity;
+  for (const analysis::Curve& curve : figure.plot.curves) {
+    for (std::size_t i = 0; curve.sets_range && i < curve.y.size(); ++i) {
+      least = std::fmin(least, curve.y[i]);
+      most = std::fmax(most, curve.y[i]);
+      if (i > 0) later = std::fmax(later, curve.y[i]);
+    }
+  }
+  if (figure.plot.log_x || figure.plot.log_y || !(later > least && most - least > 3 * (later - least))) return;
+  for (analysis::Curve& curve : figure.plot.curves) {
+    if (curve.y.empty()) continue;
+    for (std::vector<double>* values : {&curve.x, &curve.y, &curve.half_widths}) values->erase(values->begin());
+  }
+  add_sentence("The first evaluations are omitted, because they would set most of the range.", figure);
 }
 
 }  // namespace
@@ -124,6 +139,7 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::sp
     const auto is_crossed = [&](const analysis::Curve& curve) {
       return curve.crossed && std::ranges::any_of(curve.x, [&](double x) { return !figure.plot.log_x || x > 0; });
     };
+    leave_out_start(figure);
     if (std::ranges::any_of(figure.plot.curves, is_crossed))
       add_sentence("The curve of an arm whose runs diverged ends in a cross.", figure);
     if (any) figures.push_back(std::move(figure));

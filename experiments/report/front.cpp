@@ -57,6 +57,32 @@ std::string freeze_of(const analysis::Run& run) {
   return freezes ? analysis::option_of(run.header, "freeze").value_or("") : "";
 }
 
+/// Returns " (onebit-adam)", the optimizers with a freeze policy; empty if all have one.
+std::string freezing_text(const Report& report) {
+  const auto optimizer_of = [](const analysis::Run& run) {
+    return analysis::option_of(run.header, "optimizer").value_or("");
+  };
+  const std::string freezing =
+      values_of(report, [&](const analysis::Run& run) { return freeze_of(run).empty() ? "" : optimizer_of(run); });
+  return freezing == values_of(report, optimizer_of) ? "" : " (" + freezing + ")";
+}
+
+/// Returns "3 arms x 4 learning rates x 3 seeds, 36 runs", or "5 arms, 14 runs" if the runs are no such grid.
+std::string runs_counted(const Report& report) {
+  const std::vector<analysis::RateGrid>& grids = report.comparison.grids;
+  std::size_t runs = 0;
+  for (const analysis::Arm& arm : report.arms) runs += arm.runs.size();
+  const std::string all = html::counted(static_cast<Index>(runs), "run");
+  const std::size_t seeds = report.arms.front().runs.size(), rates = grids.empty() ? 0 : grids.front().arms.size();
+  const bool regular =
+      rates > 1 && rates * grids.size() == report.arms.size() &&
+      std::ranges::all_of(grids, [&](const analysis::RateGrid& grid) { return grid.arms.size() == rates; }) &&
+      std::ranges::all_of(report.arms, [&](const analysis::Arm& arm) { return arm.runs.size() == seeds; });
+  if (!regular) return html::counted(static_cast<Index>(report.arms.size()), "arm") + ", " + all;
+  return html::counted(std::ssize(grids), "arm") + " x " + html::counted(static_cast<Index>(rates), "learning rate") +
+         (seeds > 1 ? " x " + std::to_string(seeds) + " seeds" : "") + ", " + all;
+}
+
 std::vector<std::string> grid_names(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const analysis::RateGrid& grid : comparison.grids) names.push_back(analysis::spoken_name(grid.name));
@@ -69,8 +95,6 @@ std::vector<std::string> facts_of(const Report& report) {
   const auto add = [&](const std::string& before, const std::string& values, const std::string& after) {
     if (!values.empty()) parts.push_back(before + values + after);
   };
-  std::size_t runs = 0;
-  for (const analysis::Arm& arm : report.arms) runs += arm.runs.size();
   const std::string optimizer = option_values(report, "optimizer");
   if (optimizer.find(',') == std::string::npos) add("optimizer ", optimizer, "");
   add("model ", option_values(report, "model"), "");
@@ -90,11 +114,8 @@ std::vector<std::string> facts_of(const Report& report) {
                 }),
       " steps");
   add("schedule ", option_values(report, "schedule"), "");
-  add("freeze ", values_of(report, freeze_of), "");
-  add("",
-      html::counted(static_cast<Index>(report.arms.size()), "arm") + ", " +
-          html::counted(static_cast<Index>(runs), "run"),
-      "");
+  add("freeze ", values_of(report, freeze_of), freezing_text(report));
+  add("", runs_counted(report), "");
   add("", values_of(report, [](const analysis::Run& run) { return run.header.created_utc.substr(0, 10); }), "");
   add("onebit ",
       values_of(

@@ -64,17 +64,20 @@ std::string in_same_steps(const Pair& pair) {
   return "In the same " + std::to_string(*steps.begin()) + " steps" + more + " it";
 }
 
-/// Returns "; it is slower on 2 of the 4 clusters, and may be slower on 1 more", of an arm that is slower on some
-/// clusters and not on all; empty unless these are several.
+/// Returns "; it is slower on 2 of the 4 clusters, and may be slower on 1 more"; empty unless these are several, and
+/// more than the answer names.
 std::string slower_text(const Pair& pair) {
   const std::vector<Speed> speeds = speeds_of(pair);
   Index slower = 0, open = 0;
   for (const Speed& speed : speeds) {
     if (speed.low < 1 && is_visible(speed.low)) ++(speed.high < 1 ? slower : open);
   }
-  if (slower + open < 2 || slower + open == std::ssize(speeds) || slower == 0) return "";
-  return "; it is slower on " + std::to_string(slower) + " of the " + std::to_string(speeds.size()) + " clusters" +
-         (open > 0 ? ", and may be slower on " + std::to_string(open) + " more" : "");
+  const Index all = std::ssize(speeds),
+              named = std::ranges::count_if(named_speeds(pair), [](const Speed&speed) { return speed.ratio < 1; });
+  if (slower + open < 2 || slower == 0 || slower + open == named) return "";
+  return "; it is slower on " +
+         (slower == all ? "all " + std::to_string(all) : std::to_string(slower) + " of the " + std::to_string(all)) +
+         " clusters" + (open > 0 ? ", and may be slower on " + std::to_string(open) + " more" : "");
 }
 
 /// Whether the arm is slower somewhere, and most of that is the latency of more messages.
@@ -119,8 +122,10 @@ std::string stages_text(const Pair& pair) {
   const analysis::Run& run = example_of(pair.arm);
   if (outcome_of(run) != analysis::Outcome::finished) return "";
   double dense = 0, all = 0;
+  bool alternates = false;
   for (const analysis::StepRange& range : run.exchanges) {
-    if (!range.compressed && dense < all) return "";  // dense and compressed steps alternate
+    if (!range.compressed && range.each.empty()) return "";
+    alternates |= !range.compressed && dense < all;
     all += range.steps();
     if (!range.compressed) dense += range.steps();
   }
@@ -130,8 +135,8 @@ std::string stages_text(const Pair& pair) {
   constexpr double visible = 1.25;
   if (!(dense > 1 && dense < all && share > 0 && share <= 1 && fewer > visible * fewer_in_all)) return "";
   return "Its " + number(dense, 6) + " dense steps send " +
-         percent_text(std::clamp(std::round(100 * share) / 100, 0.01, 0.99)) +
-         " of its bytes; after them a step with an exchange sends " + number(fewer, 3) +
+         percent_text(std::clamp(std::round(100 * share) / 100, 0.01, 0.99)) + " of its bytes; " +
+         (alternates ? "between and after them" : "after them") + " a step with an exchange sends " + number(fewer, 3) +
          " times fewer than a dense one.";
 }
 
@@ -160,8 +165,7 @@ std::string costs_text(const Report& report, const Verdict& verdict) {
   const std::string costs = both(
       bytes + (workers_differ(pair) && !bytes.empty() ? " per worker" : "") + fp16_text(pair),
       alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named), two_verbs ? ", " : " and ");
-  const std::string whole =
-      costs.empty() ? "" : in_same_steps(pair) + " " + costs + (turns(named) ? slower_text(pair) : "") + ".";
+  const std::string whole = costs.empty() ? "" : in_same_steps(pair) + " " + costs + slower_text(pair) + ".";
   const TargetCosts& until = report.target_costs.at(verdict.arm);
   const std::string target = until.in_answer ? until.text : "";
   return whole + (whole.empty() || target.empty() ? "" : " ") + target;

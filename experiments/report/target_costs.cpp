@@ -100,43 +100,34 @@ std::string quickest_text(const Report& report, const Pair& best, const Pair& qu
   return " at the learning rates that get there soonest (" + rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
 }
 
-/// The costs of a baseline and of an arm until a loss is reached, on one axis, for a seed that finished in both.
-struct SeedCosts {
-  double there = kNone, here = kNone;
-};
-
-std::vector<SeedCosts> costs_by_seed(const Pair& pair, std::size_t axis, double target) {
-  std::vector<SeedCosts> costs;
+/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis, for each seed that
+/// finished in both arms and reached the loss.
+std::vector<double> ratios_until(const Pair& pair, std::size_t axis, double target) {
+  std::vector<double> ratios;
   for (const RunCurve& there : pair.there.run_curves) {
     const auto here = std::ranges::find(pair.here.run_curves, there.seed, &RunCurve::seed);
     if (there.outcome != analysis::Outcome::finished || here == pair.here.run_curves.end()) continue;
     if (here->outcome != analysis::Outcome::finished) continue;
-    costs.push_back({analysis::reached_at(there.x[axis], there.losses, target),
-                     analysis::reached_at(here->x[axis], here->losses, target)});
-  }
-  return costs;
-}
-
-/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis: of means over the
-/// seeds that finished in both or, if there are none, over all seeds of each.
-double ratio_until(const Pair& pair, std::size_t axis, double target) {
-  SeedCosts sum{0, 0};
-  for (const SeedCosts& seed : costs_by_seed(pair, axis, target)) {
-    sum.there += seed.there;
-    sum.here += seed.here;
-  }
-  return sum.here != 0 ? sum.there / sum.here
-                       : reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
-}
-
-/// Returns the same ratio for each seed that finished in both arms and reached the loss.
-std::vector<double> ratios_until(const Pair& pair, std::size_t axis, double target) {
-  std::vector<double> ratios;
-  for (const SeedCosts& seed : costs_by_seed(pair, axis, target)) {
-    const double ratio = seed.there / seed.here;
+    const double ratio = analysis::reached_at(there.x[axis], there.losses, target) /
+                         analysis::reached_at(here->x[axis], here->losses, target);
     if (std::isfinite(ratio) && ratio > 0) ratios.push_back(ratio);
   }
   return ratios;
+}
+
+/// Returns the mean and the half width of the 95% interval of the logarithms of ratios over the seeds.
+analysis::Interval log_interval(const std::vector<double>& ratios) {
+  std::vector<double> logs;
+  for (const double ratio : ratios) logs.push_back(std::log(ratio));
+  return analysis::mean_interval(logs);
+}
+
+/// Returns the geometric mean of ratios_until or, if no seed finished in both arms, the ratio of the means over all
+/// seeds of each.
+double ratio_until(const Pair& pair, std::size_t axis, double target) {
+  const std::vector<double> ratios = ratios_until(pair, axis, target);
+  return ratios.empty() ? reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target)
+                        : std::exp(log_interval(ratios).mean);
 }
 
 /// Least and largest of a ratio of a baseline's costs to those of an arm.
@@ -155,27 +146,30 @@ Bounds range_of_estimate(const Pair& pair) {
 
 /// Returns the 95% interval of the geometric mean of ratios over the seeds; none for fewer than two.
 Bounds interval_of(const std::vector<double>& ratios) {
-  std::vector<double> logs;
-  for (const double ratio : ratios) logs.push_back(std::log(ratio));
-  const analysis::Interval interval = analysis::mean_interval(logs);
+  const analysis::Interval interval = log_interval(ratios);
   return {std::exp(interval.mean - interval.half_width), std::exp(interval.mean + interval.half_width)};
 }
 
-/// Returns " (95% interval 3.1 to 3.9)", of ratios over the seeds or, if they are `inverted`, of their inverses; empty
-/// for one ratio, or if all are the same.
+/// Returns "95% interval 3.1 to 3.9", of ratios over the seeds or, if they are `inverted`, of their inverses; empty for
+/// one ratio, or if all are the same.
 std::string interval_text(const std::vector<double>& ratios, bool inverted) {
   const Bounds interval = interval_of(ratios);
   if (!std::isfinite(interval.low)) return "";
   const std::string least = number(inverted ? 1 / interval.high : interval.low, 3),
                     most = number(inverted ? 1 / interval.low : interval.high, 3);
-  return least == most ? "" : " (95% interval " + least + " to " + most + ")";
+  return least == most ? "" : "95% interval " + least + " to " + most;
 }
 
-/// Returns "may be 2.9 times as fast on eth1 (95% interval 0.96 to 3.7)", the time on the first cluster until a loss is
-/// reached; it says "may" if the interval, with the range of the estimates, leaves open which arm is faster. Empty if
-/// the times are about the same or unknown.
-std::string time_until_text(const Pair& pair, double target) {
-  const double time = pair.here.seconds.empty() ? kNone : ratio_until(pair, kSeconds, target);
+/// Returns " (95% interval 3.1 to 3.9; 1.6 to 7.8 with exchange times ±50%)"; empty if both parts are.
+std::string in_brackets(const std::string& interval, const std::string& range) {
+  return interval.empty() && range.empty() ? "" : " (" + both(interval, range, "; ") + ")";
+}
+
+/// Returns "may be 2.9 times as fast on eth1 (95% interval 0.96 to 3.7)", the time on a cluster until a loss is
+/// reached, with the range of the estimates if that alone leaves open which arm is faster; it says "may" if this is
+/// open. Empty if the times are about the same.
+std::string time_until_text(const Pair& pair, double target, const netmodel::Cluster& cluster) {
+  const double time = ratio_until(pair, kSeconds, target);
   if (!is_visible(time)) return "";
   const std::vector<double> seeds = ratios_until(pair, kSeconds, target);
   const Bounds interval = interval_of(seeds), of_estimate = range_of_estimate(pair);
@@ -183,20 +177,22 @@ std::string time_until_text(const Pair& pair, double target) {
                     .ratio = time,
                     .low = std::fmin(time, interval.low) * of_estimate.low,
                     .high = std::fmax(time, interval.high) * of_estimate.high};
-  return verb_of(speed) + speed_text(speed, pair.here.seconds.front().cluster) + interval_text(seeds, time < 1);
+  const bool by_seeds = interval.low < 1 && interval.high > 1, open = speed.low < 1 && speed.high > 1;
+  return verb_of(speed) + speed_text(speed, cluster.name) +
+         in_brackets(interval_text(seeds, time < 1), open && !by_seeds ? range_text(speed, cluster) : "");
 }
 
 /// Returns "sends 3.6 times fewer bytes (95% interval 3.4 to 3.9) and may be 2.9 times as fast on eth1", until a loss
 /// is reached; empty if the costs are about the same.
-std::string costs_until(const Pair& pair, double target) {
+std::string costs_until(const Report& report, const Pair& pair, double target) {
   const double bytes = ratio_until(pair, kBytes, target);
   const std::vector<double> seeds = ratios_until(pair, kBytes, target);
   const Bounds interval = interval_of(seeds);
   const bool open = interval.low < 1 && interval.high > 1;
   std::string costs = bytes_saved_text(1, bytes, open && is_visible(bytes) ? "may send" : "sends");
   if (workers_differ(pair) && !costs.empty()) costs += " per worker";
-  if (is_visible(bytes)) costs += interval_text(seeds, bytes < 1);
-  return both(costs, time_until_text(pair, target));
+  if (is_visible(bytes)) costs += in_brackets(interval_text(seeds, bytes < 1), "");
+  return both(costs, pair.here.seconds.empty() ? "" : time_until_text(pair, target, report.comparison.clusters[0]));
 }
 
 /// Whether the costs until a loss is reached are much like those of the whole run.
@@ -211,13 +207,16 @@ bool is_like_the_run(const Pair& pair, double target) {
           is_like(kSeconds, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean));
 }
 
-/// Whether an arm saves fewer bytes or less time until a loss is reached (with the arms of `pair`) than over the whole
-/// run (with those of `best`, of which the answer speaks), by a factor of more than 1.25, or loses what it would save.
+/// Whether an arm saves clearly fewer bytes or clearly less time until a loss is reached (with the arms of `pair`) than
+/// over the whole run (with those of `best`, of which the answer speaks): by a factor of more than 1.25, and with a 95%
+/// interval over the seeds below the saving of the whole run. Also if it loses what it would save.
 bool weakens(const Pair& best, const Pair& pair, double target) {
   constexpr double visible = 1.25;
   const auto less = [&](std::size_t axis, double of_run) {
     const double until = ratio_until(pair, axis, target);
-    return of_run > 1 && (until * visible < of_run || until < 1);
+    const Bounds interval = interval_of(ratios_until(pair, axis, target));
+    const bool clear = until * visible < of_run && !(interval.high >= of_run);  // no interval for one seed
+    return of_run > 1 && (clear || until < 1);
   };
   return less(kBytes, best.there.bytes.mean / best.here.bytes.mean) ||
          (!pair.here.seconds.empty() &&
@@ -322,7 +321,7 @@ TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict)
   if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target))
     return rough_costs(pair, target, given, before);
   if (!given && rates.empty() && is_like_the_run(pair, target)) return {};
-  const std::string costs = costs_until(pair, target);
+  const std::string costs = costs_until(report, pair, target);
   if (costs.empty())
     return {given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "", given};
   return {"To reach a loss of " + number(target, 4) + before + " it " + costs + "." + between_text(pair, target),

@@ -334,7 +334,8 @@ TEST_CASE("report: the final loss of an arm that rose is the range over its seed
   const std::vector<std::string> lines = cautions_of(report);
   CAPTURE(lines);
   CHECK(std::ranges::count(
-            lines, "Ended above the starting loss: lr 1 (2 of 3 finished seeds; final losses 0.5 to 3e+06).") == 1);
+            lines,
+            "Ended above the starting loss: lr 1 (2 of 3 finished seeds, whose final losses are 0.5 to 3e+06).") == 1);
   const std::string map = loss_map_html(report);
   CHECK_THAT(map, Contains("<td data-label=\"1\" class=\"diverged\">0.5 to 3e+06</td>"));
   CHECK_THAT(map, Contains("<td data-label=\"0.1\" class=\"least\" style=\"--rank:1\">"));

@@ -98,13 +98,19 @@
   };
 
   // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of
-  // 100. On a linear axis, bands may widen the range by up to its own height on either side, but not below 0, because
-  // no loss is negative. If there is a window, only what lies in it counts.
+  // 100. Bands may widen the range by up to its own height on either side, but not below 0, because no loss is negative;
+  // on a logarithmic axis, down to half of the least loss. If there is a window, only what lies in it counts. Without
+  // one, the first evaluations do not count on a linear axis if they alone set more than two thirds of the range.
   const rangeOf = (lines, [from, to] = [-Infinity, Infinity]) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
-    const include = (x, y, half) => {
+    let later = -Infinity, laterHigh = -Infinity;
+    const include = (x, y, half, i = 1) => {
       if (!usable(x, y) || x < from || x > to) return;
+      if (i > 0) {
+        later = Math.max(later, y);
+        laterHigh = Math.max(laterHigh, y + half);
+      }
       least = Math.min(least, y);
       most = Math.max(most, y);
       low = Math.min(low, usable(x, y - half) ? y - half : y);
@@ -112,7 +118,7 @@
       first = Math.min(first, x);
       last = Math.max(last, x);
     };
-    used.forEach((line) => line.x.forEach((x, i) => include(x, line.y[i], line.half && line.half[i] || 0)));
+    used.forEach((line) => line.x.forEach((x, i) => include(x, line.y[i], line.half && line.half[i] || 0, i)));
     [from, to].filter(Number.isFinite).forEach((x) => linesAt(x).filter(({line}) => used.includes(line))
       .forEach(({y, half}) => include(x, y, half || 0)));
     if (!(most >= least)) return {y: null, x: null};
@@ -123,6 +129,9 @@
     // calm arms.
     if (calm.length > 0 && from === -Infinity && start > 0) most = Math.min(most, Math.max(least, 10 * start));
     if (least > 0) low = Math.max(low, 0);
+    const startSets = !state.logY && from === -Infinity && later > least && most - least > 3 * (later - least);
+    if (startSets) [most, high] = [later, laterHigh];
+    if (state.logY) least = Math.max(low, least / 2);
     if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
     const margin = state.logY ? 1.1 : 0.06 * (most - least || Math.abs(most) || 1);
     const y = state.logY ? [least / margin, most * margin] : [least - margin, most + margin];
