@@ -52,7 +52,7 @@ struct Summary {
   double boundary_bytes = std::numeric_limits<double>::quiet_NaN();
   /// Last evaluation through the boundary's codec; NaN: none, or the run diverged.
   double boundary_loss = std::numeric_limits<double>::quiet_NaN(), boundary_auc = boundary_loss;
-  /// Means over the run of the columns of /steps with these names; NaN: the log has none.
+  /// For each of these columns of /steps, its mean over the run; NaN if the log lacks the column.
   double boundary_sent_share = std::numeric_limits<double>::quiet_NaN(), boundary_forward_kept = boundary_sent_share,
          boundary_backward_kept = boundary_sent_share, boundary_gradient_cosine = boundary_sent_share;
   double step_messages = 0;  ///< messages that one worker sends in a step, mean over the run

@@ -9,7 +9,7 @@
 
 namespace onebit::analysis {
 
-/// A value, with the lowest and the highest one within the uncertainty of a cluster.
+/// A value, together with the lowest and highest values that the cluster's uncertainty allows.
 struct Ranged {
   double value = 1, low = 1, high = 1;
 };

@@ -6,8 +6,8 @@ namespace onebit::compress {
 
 /// gTop-k (Shi et al. 2019, Algorithms 2 and 3): the workers' top-k elements are merged along a binomial tree. In round
 /// j, worker r, a multiple of 2^(j+1), receives the k elements of worker r + 2^j, adds them to its own and keeps the k
-/// largest of the sum. In the end, the elements of worker 0, divided by the number of workers, are the result, which is
-/// sent down the tree to all workers. Elements of a worker that are not in the result stay in its error.
+/// largest of the sum. Finally, worker 0 divides its elements by the number of workers, and this result is sent down
+/// the tree to all workers. Elements of a worker that are not in the result stay in its error.
 ///
 /// Deviation: an element may be dropped in one merge and still reach the result by another path. The published
 /// algorithm loses what was dropped, because its senders assume that it was used. Here the worker that dropped it adds

@@ -50,7 +50,7 @@ class SegmentTable {
 
   const device::Chunks& real() const { return real_; }
   const device::Chunks& active() const { return active_; }
-  /// Padding elements that are active, counted from the end of the real ones.
+  /// Number of active padding elements; they directly follow the real elements.
   const device::Chunks& padding() const { return padding_; }
   /// Sizes of the items of `rows` rows; each segment of a row is an item.
   device::ItemSizes item_sizes(Index rows = 1) const {

@@ -101,7 +101,7 @@ void sum_taps(const Taps& taps, const float* image, const float* panel, float* r
   store<Rows, Packets>(sums, result);
 }
 
-/// Some pixels of some images, and the gradient with respect to their results.
+/// Some pixels of some images, and the gradient with respect to the outputs computed for these pixels.
 struct PixelPart {
   Range images, pixels;
   /// Image 0, starting at the first channel. An image has `inputs` numbers.

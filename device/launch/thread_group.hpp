@@ -65,9 +65,9 @@ class GroupLanes {
     member_.each_in_runs(own.first, own.end(), run, bind);
   }
 
-  /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with a number of lanes that
-  /// suits this size. visit may use only sum, largest and once of these lanes. After a barrier(), other lanes can read
-  /// what visit wrote.
+  /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with a number of lanes suited
+  /// to this size. Of the members of lanes, visit may use only `sum`, `largest` and `once`. After a barrier(), other
+  /// lanes can read what visit wrote.
   template <class Visit>
   ONEBIT_DEVICE void each_piece(Index count, Index size, const Visit& visit) const {
     if (size < kLargeItemLanes) {

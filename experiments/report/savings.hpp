@@ -13,9 +13,9 @@ namespace onebit::experiments {
 /// runs reached it.
 std::string costs_text(const Report& report, const analysis::Verdict& verdict);
 
-/// Returns sentences that explain these costs, as far as there is something to say: which share of the bytes the dense
-/// steps send; by how much the times may be wrong; how long a step computes; why an arm that sends less is slower
-/// somewhere, and whether that is because its tensors are exchanged one by one. Unless a target was given, a last
+/// Returns sentences that explain these costs, where there is anything to explain: which share of the bytes the dense
+/// steps send; how far off the times may be; how long a step computes; why an arm that sends less is slower on some
+/// networks, and whether that is because its tensors are exchanged one by one. Unless a target was given, a last
 /// sentence says what it costs to reach the lowest loss that all runs of both arms reached, if that cost is clearly
 /// different from the cost of the whole run.
 std::vector<std::string> cost_notes(const Report& report, const analysis::Verdict& verdict);

@@ -48,7 +48,7 @@ CardSubject card_of(std::span<const std::string> paths, const std::string& basel
 std::vector<CardVerdict> verdicts_of(const std::vector<analysis::Arm>& arms, const std::string& baseline,
                                      double margin);
 
-/// Reads a card. Throws ConfigError for a file that is not a card, was written in a newer format, or lacks something.
+/// Reads a card. Throws ConfigError for a file that is not a card, was written in a newer format, or is incomplete.
 Card read_card(const std::string& path);
 
 }  // namespace onebit::experiments

@@ -70,9 +70,9 @@ struct CostModelConfig {
   std::vector<std::string> table;  ///< for table: files of measurements
   Index jobs = 1;                  ///< for fluid: number of jobs that share the GPUs' links
   std::vector<Flow> background;    ///< for fluid: traffic of other jobs, between slots
-  /// For table: called if an estimate goes beyond what was measured, in the thread that requested the estimate. The
-  /// argument is one line that says so and lists what was measured; the line depends only on the numbers of nodes and
-  /// GPUs.
+  /// For table: called, in the thread that requested the estimate, if the estimate is an extrapolation beyond the
+  /// measurements. The argument is one line that says so and lists what was measured; the line depends only on the
+  /// numbers of nodes and GPUs.
   std::function<void(const std::string&)> on_extended = [](const std::string&) {};
 };
 

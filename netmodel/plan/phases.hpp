@@ -24,8 +24,8 @@ Seconds hop_of_flows(const Request& request, const Fabric& fabric, const Phase& 
 Phase step(const Request& request, const Fabric& fabric, Scope scope);
 
 /// Returns a phase in which every one of n ranks sends a block of this size to the next rank, n - 1 times. A block
-/// passes over all connections of the ring but one. The connection that is left out is taken to be one between nodes,
-/// if there is any.
+/// travels along every connection of the ring except one. The connection that is left out is taken to be one between
+/// nodes, if there is any.
 Phase round_ring(const Request& request, const Fabric& fabric, Scope scope, Bytes block);
 
 /// Returns the payload divided by the number of ranks that exchange with each other.

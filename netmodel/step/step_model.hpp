@@ -13,7 +13,7 @@ enum class Overlap : std::uint8_t {
   buckets,  ///< dense gradients travel in buckets during the last backward pass, as DDP does
 };
 
-/// What is divided among the workers of a dense step (ZeRO, Rajbhandari et al. 2020; FSDP is zero3). Compressed
+/// What the workers divide among themselves in a dense step (ZeRO, Rajbhandari et al. 2020; FSDP is zero3). Compressed
 /// steps are not sharded.
 enum class Sharding : std::uint8_t {
   none,

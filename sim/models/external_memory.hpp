@@ -17,7 +17,8 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Makes the memory at least `bytes` large. Returns whether it had to grow, which moves it. Throws IoError.
+  /// Makes the memory at least `bytes` large. Returns whether the buffer had to grow; if it did, its address has
+  /// changed. Throws IoError.
   bool reserve(Index bytes);
   Index size() const { return size_; }
   std::string path() const;

@@ -77,7 +77,7 @@ class GradientTrace {
   bool has_worker_reference(const std::string& name) const;
   /// Reads params_all_workers of a case after one step, 0-based: [workers][parameters].
   std::vector<double> worker_reference(const std::string& name, Index step) const;
-  /// Returns the random numbers that were drawn in a case, which are its other datasets. The result may outlive the
+  /// Returns the random numbers drawn in a case: all of its remaining datasets. The result may outlive the
   /// trace.
   std::shared_ptr<const compress::RecordedDraws> recorded(const std::string& name) const;
 

@@ -147,7 +147,8 @@ TEST_CASE("price: a ranking names the boundary of the tables, which dense Adam h
                                                    "--cluster.gpu-memory", "10GB"}));
   CAPTURE(ranks.out, ranks.err);
   REQUIRE(ranks.status == 0);
-  CHECK_THAT(ranks.out, Contains("batch 8192 x 1, dct-mp") && Contains("over dense Adam with dct-mp at its tables") &&
+  CHECK_THAT(ranks.out, Contains("batch 8192 x 1, dct-mp") &&
+                            Contains("relative to dense Adam with dct-mp at its tables") &&
                             Contains("memory; use more GPUs.") && !Contains("step.sharding"));
 }
 
