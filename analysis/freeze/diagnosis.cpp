@@ -88,7 +88,8 @@ double lack_of_servers(const sim::StepRow& row) {
   return row.server_codec_error;
 }
 
-/// Whether a step exchanged encoded vectors that may lack something: none of them do if all known errors are 0.
+/// Whether a step exchanged encoded vectors that may lack something: none do with an exact codec, or if all known
+/// errors are 0.
 bool compresses(const Facts& facts) {
   const std::string optimizer = option_of(facts.log.header(), "optimizer").value_or("");
   bool encoded = false, exact = false;
@@ -100,7 +101,7 @@ bool compresses(const Facts& facts) {
     encoded |= encodes;
     exact |= encodes && !std::isnan(lack);
   }
-  return encoded && !exact;
+  return encoded && !exact && option_of(facts.log.header(), "codec") != "fp32";
 }
 
 /// Whether a side never keeps an error although its vectors lose something, over all steps where both are known.
@@ -277,7 +278,8 @@ void check_rise(const Facts& facts, Found& found) {
 /// Returns the finding for a run that diverged. A divergence in dense steps is unrelated to the freeze and the codec.
 Finding divergence(const Facts& facts, const std::string& event) {
   const std::string reason = event.substr(0, event.find("; lower the learning rate"));  // the finding has its own hint
-  if (facts.freeze_step > 0 || compresses(facts)) return {Severity::problem, Cause::diverged, event, ""};
+  if (facts.freeze_step > 0 || compresses(facts))
+    return {Severity::problem, Cause::diverged, reason, "lower optimizer.lr, or clip gradients (optimizer.clip)"};
   const bool has_losses = !is_replay(facts.log.header());
   if (facts.steps.empty() || (has_losses && !std::isfinite(facts.steps.front().loss))) {
     const std::string when =

@@ -244,12 +244,13 @@ const StabilitySeries& rule_series(const VarianceView& view) {
 Index cut_off(const VarianceView& view) {
   if (view.freeze_step == 0) return 0;
   const std::vector<double>& ratio = rule_series(view).ratio;
-  Index last = 0;
+  Index last = 0, probed = 0;  // steps at which the ratio and the norm are last known
   for (std::size_t i = 0; i < ratio.size(); ++i) {
     if (!std::isnan(ratio[i])) last = view.steps[i];
+    if (!std::isnan(view.l1[i])) probed = view.steps[i];
   }
   if (last <= view.freeze_step) return view.freeze_step;
-  return last <= view.freeze_step + view.rule_lag && last < view.steps.back() ? last : 0;
+  return last <= view.freeze_step + view.rule_lag && last < probed ? last : 0;
 }
 
 VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& options) {

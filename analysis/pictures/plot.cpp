@@ -93,6 +93,7 @@ std::optional<Range> range_of(const Plot& plot) {
     }
   }
   const double margin = most > least ? 0.1 * (most - least) : 1;
+  if (least >= 0) low = std::max(low, 0.0);
   if (plot.log_y) return Range{std::max(low, least / 2) / 1.2, most * 1.2};
   return Range{std::max(low, 2 * least - most) - margin, std::min(high, 2 * most - least) + margin};
 }

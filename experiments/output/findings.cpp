@@ -91,15 +91,12 @@ std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   const auto cause = [&](analysis::Cause wanted) {
     return std::ranges::find(findings, wanted, &analysis::Finding::cause);
   };
-  const auto explosion = cause(analysis::Cause::compressed_steps_explode), end = cause(analysis::Cause::diverged);
-  if (explosion != findings.end() && end != findings.end()) {
-    explosion->text += "; the run diverged: " + end->text.substr(0, end->text.find("; lower the learning rate"));
+  for (const analysis::Cause harm : {analysis::Cause::diverged, analysis::Cause::ended_above_start}) {
+    const auto explosion = cause(analysis::Cause::compressed_steps_explode), end = cause(harm);
+    if (explosion == findings.end() || end == findings.end()) continue;
+    explosion->text += (harm == analysis::Cause::diverged ? "; the run diverged: " : "; ") + end->text;
+    explosion->severity = std::max(explosion->severity, end->severity);
     findings.erase(end);
-  }
-  const auto above = cause(analysis::Cause::ended_above_start);
-  if (cause(analysis::Cause::compressed_steps_explode) != findings.end() && above != findings.end()) {
-    cause(analysis::Cause::compressed_steps_explode)->text += "; " + above->text;
-    findings.erase(above);
   }
   const auto rise = cause(analysis::Cause::loss_rose_at_freeze), risen = cause(analysis::Cause::ended_above_start);
   if (rise != findings.end() && risen != findings.end()) {

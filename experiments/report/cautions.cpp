@@ -73,7 +73,7 @@ std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
                         " differ from these by a factor of more than 5; rates between them may be better.")};
 }
 
-/// Returns " (2 of 3 finished seeds, whose final losses are 0.47 to 1e+07)" for an arm of which a run, or the mean
+/// Returns " (its mean, and 2 of 3 finished seeds; final losses 0.47 to 1e+07)" for an arm of which a run, or the mean
 /// loss, ended above its starting loss; otherwise empty.
 std::string risen_text(const Report& report, const ArmFigures& arm) {
   const analysis::Arm& runs = *std::ranges::find(report.arms, arm.name, &analysis::Arm::name);
@@ -83,8 +83,9 @@ std::string risen_text(const Report& report, const ArmFigures& arm) {
   if (risen == 0 && !arm.above_start) return "";
   const std::string range = loss_range_text(arm);
   if (arm.finished < 2) return " (" + range + ")";
-  return " (" + std::to_string(risen) + " of " + html::counted(arm.finished, "finished seed") +
-         ", whose final losses are " + range + ")";
+  const bool all = risen == arm.finished;
+  return std::string(" (") + (arm.above_start && !all ? "its mean, and " : "") + std::to_string(risen) + " of " +
+         html::counted(arm.finished, "finished seed") + "; final losses " + range + ")";
 }
 
 /// Names the verdicts that rest on one evaluation of each run; empty if none does.

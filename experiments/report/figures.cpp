@@ -100,11 +100,12 @@ std::string ends_text(std::span<const std::string> arms, std::span<const analysi
 }
 
 /// Leaves out the first evaluation of each curve if it alone sets more than two thirds of the range of a linear loss
-/// axis.
+/// axis, and every curve has at least three.
 void leave_out_start(Figure& figure) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double least = infinity, later = -infinity, most = -infinity;
   for (const analysis::Curve& curve : figure.plot.curves) {
+    if (!curve.y.empty() && curve.y.size() < 3) return;
     for (std::size_t i = 0; curve.sets_range && i < curve.y.size(); ++i) {
       least = std::fmin(least, curve.y[i]);
       most = std::fmax(most, curve.y[i]);
@@ -230,10 +231,13 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, In
 }
 
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
-  Figure figure{.name = "bound-" + arm,
-                .caption =
-                    "Sums over the steps after the freeze. The left side is drawn only where it is positive; elsewhere "
-                    "the theorem gives no bound at this learning rate."};
+  const bool bounds = !view.bound.empty() && view.bound.back().factor > 0;
+  Figure figure{
+      .name = "bound-" + arm,
+      .caption = std::string("Sums over the steps after the freeze. ") +
+                 (bounds ? "The left side is drawn where it is positive."
+                         : "The left side is not drawn, because its factor is not positive: the theorem gives "
+                           "no bound at this learning rate.")};
   figure.plot = {.title = "Both sides of the bound of 1-bit Adam, " + arm,
                  .x_label = "step",
                  .y_label = "sum",
@@ -248,7 +252,7 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
     }
     figure.plot.curves.push_back(std::move(curve));
   };
-  add("left side", &analysis::BoundRow::left);
+  if (bounds) add("left side", &analysis::BoundRow::left);
   add("start", &analysis::BoundRow::start);
   add("errors", &analysis::BoundRow::errors);
   add("noise", &analysis::BoundRow::noise);

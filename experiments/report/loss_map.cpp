@@ -18,13 +18,13 @@ using analysis::ArmFigures;
 
 /// The arms by row and column.
 struct Grid {
-  std::string corner;
+  std::string row, column;  ///< what the rows and the columns stand for
   std::vector<std::string> rows, columns;
   std::map<std::pair<std::string, std::string>, std::size_t> arms;  ///< indices of arms
 };
 
 Grid grid_of_rates(const analysis::Comparison& comparison) {
-  Grid grid{.corner = "arm \\ learning rate", .rows = {}, .columns = {}, .arms = {}};
+  Grid grid{.row = "arm", .column = "learning rate", .rows = {}, .columns = {}, .arms = {}};
   std::set<double> rates;
   for (const analysis::RateGrid& each : comparison.grids) {
     grid.rows.push_back(each.name);
@@ -42,7 +42,7 @@ Grid grid_of_options(std::span<const analysis::Arm> arms) {
   const std::vector<VariedOption> options = varied(arms);
   if (options.size() != 2) return {};
   const VariedOption &rows = options.front(), &columns = options.back();
-  Grid grid{.corner = rows.name + " \\ " + columns.name, .rows = rows.values, .columns = columns.values, .arms = {}};
+  Grid grid{.row = rows.name, .column = columns.name, .rows = rows.values, .columns = columns.values, .arms = {}};
   for (std::size_t a = 0; a < arms.size(); ++a) {
     grid.arms[{value_of(arms[a], rows.name), value_of(arms[a], columns.name)}] = a;
   }
@@ -62,21 +62,21 @@ double rank_of(const ArmFigures& arm, const std::vector<ArmFigures>& arms) {
          static_cast<double>(std::ranges::count_if(arms, is_ranked));
 }
 
-/// Returns a cell with its column, which a narrow screen shows next to it.
-std::string cell(const std::string& column, const std::string& attributes, const std::string& text) {
-  return "<td data-label=\"" + html::text(column) + "\"" + attributes + ">" + html::text(text) + "</td>";
+/// Returns a cell with a label, which a narrow screen shows next to it.
+std::string cell(const std::string& label, const std::string& attributes, const std::string& text) {
+  return "<td data-label=\"" + html::text(label) + "\"" + attributes + ">" + html::text(text) + "</td>";
 }
 
-std::string cell_of(const std::string& column, const ArmFigures& arm, const std::vector<ArmFigures>& arms,
+std::string cell_of(const std::string& label, const ArmFigures& arm, const std::vector<ArmFigures>& arms,
                     bool best_of_row) {
   const std::string failed = " class=\"diverged\"";
-  if (arm.diverged == arm.runs && arm.diverged > 0) return cell(column, failed, "diverged");
+  if (arm.diverged == arm.runs && arm.diverged > 0) return cell(label, failed, "diverged");
   if (arm.diverged > 0)
-    return cell(column, failed, std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged");
-  if (arm.above_start) return cell(column, failed, final_loss_text(arm));
-  if (!is_ranked(arm)) return cell(column, " class=\"none\"", "not finished");
+    return cell(label, failed, std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged");
+  if (arm.above_start) return cell(label, failed, final_loss_text(arm));
+  if (!is_ranked(arm)) return cell(label, " class=\"none\"", "not finished");
   const double rank = rank_of(arm, arms);
-  return cell(column, (rank == 1 ? " class=\"least\"" : "") + std::string(" style=\"--rank:") + number(rank, 3) + "\"",
+  return cell(label, (rank == 1 ? " class=\"least\"" : "") + std::string(" style=\"--rank:") + number(rank, 3) + "\"",
               interval_text(arm.final_loss) + (best_of_row ? " *" : ""));
 }
 
@@ -107,7 +107,7 @@ std::string loss_map_html(const Report& report) {
   if (!is_map(grid)) return "";
   std::string html = html::heading(2, "Final losses") +
                      "<div class=\"scroll\"><table class=\"map blocks\"><thead><tr><th class=\"text\">" +
-                     html::text(grid.corner);
+                     html::text(grid.row + " \\ " + grid.column);
   for (const std::string& column : grid.columns) html += "</th><th>" + html::text(column);
   html += "</th></tr></thead><tbody>\n";
   for (const std::string& row : grid.rows) {
@@ -116,12 +116,13 @@ std::string loss_map_html(const Report& report) {
     const bool several = has_several(grid, row);
     for (const std::string& column : grid.columns) {
       const auto found = grid.arms.find({row, column});
+      const std::string label = grid.column + " " + column;
       if (found == grid.arms.end()) {
-        html += cell(column, " class=\"none\"", "not run");
+        html += cell(label, " class=\"none\"", "not run");
         continue;
       }
       const ArmFigures& arm = arms[found->second];
-      html += cell_of(column, arm, arms, several && is_ranked(arm) && arm.final_loss.mean == least);
+      html += cell_of(label, arm, arms, several && is_ranked(arm) && arm.final_loss.mean == least);
     }
     html += "</tr>\n";
   }
@@ -131,8 +132,10 @@ std::string loss_map_html(const Report& report) {
                  (std::ranges::any_of(arms, [](const ArmFigures& arm) { return arm.finished > 1; })
                       ? " with its 95% interval over the seeds"
                       : "") +
-                 ". The greener a cell, the better its loss ranks. * marks the lowest loss of a row; the frame marks "
-                 "the lowest of all, whose advantage may be noise (see the answers above). Italics mark arms that "
+                 ". The greener a cell, the better its loss ranks. * marks the lowest loss " +
+                 (grid.row == "arm" ? "of an arm" : "at a value of " + grid.row) +
+                 "; the frame marks the lowest of all, whose advantage may be noise (see the answers above). Italics "
+                 "mark arms that "
                  "diverged, and arms whose mean loss ended above their starting loss (with the range over the seeds).",
              "facts");
 }

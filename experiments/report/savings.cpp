@@ -64,19 +64,22 @@ std::string in_same_steps(const Pair& pair) {
   return "In the same " + std::to_string(*steps.begin()) + " steps" + more + " it";
 }
 
-/// Returns "; it is slower on 2 of the 4 clusters, and may be slower on 1 more"; empty unless these are several, and
-/// more than the answer names.
-std::string slower_text(const Pair& pair) {
+/// Returns "; it is slower on 2 of the 4 clusters, and may be slower on 1 more"; empty if it is slower on none, on one
+/// only, or on no cluster that is not named.
+std::string slower_text(const Pair& pair, const std::vector<Speed>& named) {
   const std::vector<Speed> speeds = speeds_of(pair);
-  Index slower = 0, open = 0;
-  for (const Speed& speed : speeds) {
-    if (speed.low < 1 && is_visible(speed.low)) ++(speed.high < 1 ? slower : open);
-  }
-  const Index all = std::ssize(speeds),
-              named = std::ranges::count_if(named_speeds(pair), [](const Speed&speed) { return speed.ratio < 1; });
-  if (slower + open < 2 || slower == 0 || slower + open == named) return "";
+  const auto may_be_slower = [](const Speed& speed) { return speed.low < 1 && is_visible(speed.low); };
+  const Index all = std::ssize(speeds), slower_or_open = std::ranges::count_if(speeds, may_be_slower);
+  const Index slower =
+      std::ranges::count_if(speeds, [&](const Speed& speed) { return may_be_slower(speed) && speed.high < 1; });
+  const Index open = slower_or_open - slower;
+  if (named.empty() || slower == 0 || slower_or_open < 2) return "";
+  if (slower_or_open == std::ranges::count_if(named, may_be_slower)) return "";
+  const std::string count = std::to_string(all);
   return "; it is slower on " +
-         (slower == all ? "all " + std::to_string(all) : std::to_string(slower) + " of the " + std::to_string(all)) +
+         (slower < all ? std::to_string(slower) + " of the " + count
+          : all == 2   ? "both"
+                       : "all " + count) +
          " clusters" + (open > 0 ? ", and may be slower on " + std::to_string(open) + " more" : "");
 }
 
@@ -136,8 +139,10 @@ std::string stages_text(const Pair& pair) {
   if (!(dense > 1 && dense < all && share > 0 && share <= 1 && fewer > visible * fewer_in_all)) return "";
   return "Its " + number(dense, 6) + " dense steps send " +
          percent_text(std::clamp(std::round(100 * share) / 100, 0.01, 0.99)) + " of its bytes; " +
-         (alternates ? "between and after them" : "after them") + " a step with an exchange sends " + number(fewer, 3) +
-         " times fewer than a dense one.";
+         (!alternates                       ? "after them"
+          : run.exchanges.back().compressed ? "between and after them"
+                                            : "between them") +
+         " a step with an exchange sends " + number(fewer, 3) + " times fewer than a dense one.";
 }
 
 /// Says why an arm sends more messages than its baseline, if they cost it time: its tensors are exchanged one by one.
@@ -161,11 +166,16 @@ std::string costs_text(const Report& report, const Verdict& verdict) {
   const std::vector<Speed> named = named_speeds(pair);
   const bool alike = named.empty() && !speeds_of(pair).empty();
   const bool two_verbs = named.size() == 2 && !turns(named) && verb_of(named[0]) != verb_of(named[1]);
+  const bool slower = pair.here.bytes.mean < pair.there.bytes.mean && !named.empty() &&
+                      std::ranges::all_of(named, [](const Speed& speed) { return speed.ratio < 1; });
   const std::string bytes = bytes_saved_text(pair.here.bytes.mean, pair.there.bytes.mean);
-  const std::string costs = both(
-      bytes + (workers_differ(pair) && !bytes.empty() ? " per worker" : "") + fp16_text(pair),
-      alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named), two_verbs ? ", " : " and ");
-  const std::string whole = costs.empty() ? "" : in_same_steps(pair) + " " + costs + slower_text(pair) + ".";
+  const std::string costs =
+      both(bytes + (workers_differ(pair) && !bytes.empty() ? " per worker" : "") + fp16_text(pair),
+           alike ? "takes about the same time" : speeds_text(report.comparison.clusters, named),
+           slower      ? ", but "
+           : two_verbs ? ", "
+                       : " and ");
+  const std::string whole = costs.empty() ? "" : in_same_steps(pair) + " " + costs + slower_text(pair, named) + ".";
   const TargetCosts& until = report.target_costs.at(verdict.arm);
   const std::string target = until.in_answer ? until.text : "";
   return whole + (whole.empty() || target.empty() ? "" : " ") + target;

@@ -100,19 +100,31 @@ std::string quickest_text(const Report& report, const Pair& best, const Pair& qu
   return " at the learning rates that get there soonest (" + rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
 }
 
-/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis, for each seed that
-/// finished in both arms and reached the loss.
-std::vector<double> ratios_until(const Pair& pair, std::size_t axis, double target) {
-  std::vector<double> ratios;
+/// The costs of a baseline and of an arm until a loss is reached, on one axis, for a seed that finished in both.
+struct SeedCosts {
+  double there = kNone, here = kNone;
+
+  double ratio() const { return there / here; }
+};
+
+std::vector<SeedCosts> costs_by_seed(const Pair& pair, std::size_t axis, double target) {
+  std::vector<SeedCosts> costs;
   for (const RunCurve& there : pair.there.run_curves) {
     const auto here = std::ranges::find(pair.here.run_curves, there.seed, &RunCurve::seed);
     if (there.outcome != analysis::Outcome::finished || here == pair.here.run_curves.end()) continue;
     if (here->outcome != analysis::Outcome::finished) continue;
-    const double ratio = analysis::reached_at(there.x[axis], there.losses, target) /
-                         analysis::reached_at(here->x[axis], here->losses, target);
-    if (std::isfinite(ratio) && ratio > 0) ratios.push_back(ratio);
+    costs.push_back({analysis::reached_at(there.x[axis], there.losses, target),
+                     analysis::reached_at(here->x[axis], here->losses, target)});
   }
-  return ratios;
+  return costs;
+}
+
+/// Returns the ratio of these costs for each seed; none if a seed has a cost of 0 or did not reach the loss.
+std::vector<double> ratios_until(const Pair& pair, std::size_t axis, double target) {
+  std::vector<double> ratios;
+  for (const SeedCosts& seed : costs_by_seed(pair, axis, target)) ratios.push_back(seed.ratio());
+  const bool known = std::ranges::all_of(ratios, [](double ratio) { return std::isfinite(ratio) && ratio > 0; });
+  return known ? ratios : std::vector<double>();
 }
 
 /// Returns the mean and the half width of the 95% interval of the logarithms of ratios over the seeds.
@@ -122,12 +134,19 @@ analysis::Interval log_interval(const std::vector<double>& ratios) {
   return analysis::mean_interval(logs);
 }
 
-/// Returns the geometric mean of ratios_until or, if no seed finished in both arms, the ratio of the means over all
-/// seeds of each.
+/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis: the geometric mean
+/// of ratios_until or, without these, the ratio of the means over the seeds that finished in both arms. If there are no
+/// such seeds, the means are those of each arm's own seeds.
 double ratio_until(const Pair& pair, std::size_t axis, double target) {
   const std::vector<double> ratios = ratios_until(pair, axis, target);
-  return ratios.empty() ? reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target)
-                        : std::exp(log_interval(ratios).mean);
+  if (!ratios.empty()) return std::exp(log_interval(ratios).mean);
+  SeedCosts sum{0, 0};
+  for (const SeedCosts& seed : costs_by_seed(pair, axis, target)) {
+    sum.there += seed.there;
+    sum.here += seed.here;
+  }
+  return sum.here != 0 ? sum.ratio()
+                       : reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
 }
 
 /// Least and largest of a ratio of a baseline's costs to those of an arm.
@@ -300,8 +319,15 @@ std::string unusual_text(const Pair& pair, double target) {
     return "A loss of " + number(target, 4) + " was reached at an evaluation by " + reached_text(pair.here, target) +
            " and " + reached_text(pair.there, target) + ".";
   for (const ArmFigures* arm : {&pair.here, &pair.there}) {
-    if (reached_in_the_mean(*arm, kSteps, target) == 0)
-      return analysis::spoken_name(arm->name) + " starts at or below a loss of " + number(target, 4) + ".";
+    const auto starts_there = [&](const RunCurve& run) {
+      return run.outcome == analysis::Outcome::finished && analysis::reached_at(run.x[kSteps], run.losses, target) == 0;
+    };
+    const Index started = std::ranges::count_if(arm->run_curves, starts_there);
+    if (started == 0) continue;
+    const bool all = started == std::ssize(arm->run_curves);
+    return (all ? "" : std::to_string(started) + " of " + html::counted(std::ssize(arm->run_curves), "run") + " of ") +
+           analysis::spoken_name(arm->name) + (started == 1 || all ? " starts" : " start") + " at or below a loss of " +
+           number(target, 4) + ".";
   }
   return "";
 }

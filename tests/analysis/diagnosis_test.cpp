@@ -263,12 +263,16 @@ TEST_CASE("a run that diverged while it compressed is not said to have had too h
     optim::Phase phase = optim::Phase::warmup;
     double codec_error = std::nan("");  // measured at the rows of /workers only
     bool compresses = false;
+    std::string codec = "onebit";
   };
   for (const Case& each : {Case{}, Case{optim::Phase::compression, std::nan(""), true},
+                           Case{optim::Phase::compression, std::nan(""), false, "fp32"},
                            Case{optim::Phase::compression, 0, false}, Case{optim::Phase::compression, 0.5, true}}) {
     const Folder folder;
+    sim::LogHeader header = sample_header();
+    header.config.emplace_back("codec", each.codec);
     {
-      sim::LogWriter log(folder / "run.h5", sample_header(), false);
+      sim::LogWriter log(folder / "run.h5", header, false);
       for (Index step = 1; step <= 2; ++step) {
         sim::StepRow row;
         row.step = step;

@@ -365,3 +365,22 @@ TEST_CASE("tensors of a run that did not freeze have no drift") {
   write_log(folder / "run.h5", false);
   CHECK(std::isnan(view_variance(sim::LogReader(folder / "run.h5")).tensors[0].drift));
 }
+
+TEST_CASE("a ratio that is known only shortly after the freeze is cut off there, but not at the end of a short log") {
+  const double unknown = std::nan("");
+  VarianceView view;
+  view.steps = {10, 20, 30, 40, 50, 60};
+  view.freeze_step = 20;
+  view.rule_lag = 15;
+  view.stability = {{"l1", 15, false, {unknown, 1, 1, unknown, unknown, unknown}}};
+  view.l1 = {1, 1, 1, 1, 1, 1};
+  CHECK(cut_off(view) == 30);  // at 40, 50 and 60 the norm is known, but not that of 15 steps earlier
+  view.l1 = {1, 1, 1, unknown, unknown, unknown};
+  CHECK(cut_off(view) == 0);  // there is no later probe
+  view.stability.front().ratio = {unknown, 1, unknown, unknown, unknown, unknown};
+  CHECK(cut_off(view) == 20);
+  view.stability.front().ratio = {unknown, 1, 1, 1, 1, 1};
+  CHECK(cut_off(view) == 0);
+  view.freeze_step = 0;
+  CHECK(cut_off(view) == 0);
+}

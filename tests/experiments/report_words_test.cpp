@@ -275,6 +275,53 @@ TEST_CASE("report: an arm that is slower on several clusters, but not on all, sa
              Contains("; it is slower on 3 of the 4 clusters."));
 }
 
+TEST_CASE("report: an arm that is slower everywhere says so, and that this is no saving") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1, 1.1});
+  add(runs, options_of("sgd"), {1, 1.1});
+  netmodel::TrafficList many;
+  for (int i = 0; i < 200; ++i) many.push_back(dense_exchange().front());
+  for (Run& run : runs) {
+    if (run.header.config.front().second != "sgd") continue;
+    run.exchanges = {{.first = 1, .last = 10, .each = many}};
+    run.summary.bytes /= 2;
+  }
+  const auto answers = [&](const std::vector<std::string>& clusters, double computing) {
+    ReportRequest request;
+    for (const std::string& cluster : clusters) request.comparison.clusters.push_back(netmodel::find_cluster(cluster));
+    request.comparison.rules.forward = request.comparison.rules.backward = netmodel::Seconds(computing);
+    request.comparison.rules.optimizer = netmodel::Seconds(0);
+    return answers_html(report_of({runs, {}}, request, netmodel::LinkLoad()));
+  };
+  CHECK_THAT(answers({"eth1", "eth10", "ib100"}, 1e-4),
+             Contains("times fewer bytes, but takes an estimated ") && Contains("; it is slower on all 3 clusters."));
+  CHECK_THAT(answers({"eth1", "ib100"}, 1e-4), !Contains("it is slower on all") && !Contains("slower on both"));
+  CHECK_THAT(answers({"eth1", "eth10", "ib100"}, 1e3), Contains(" about the same time.") && !Contains("it is slower"));
+}
+
+TEST_CASE("report: a cost of reaching a loss is a geometric mean, also in its interval") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1, 1}, {10, 9, 8, 7, 6, 5, 4, 3, 2, 1.5});
+  add(runs, options_of("sgd"), {1, 1}, {10, 9, 8, 7, 6, 5, 4, 3, 2, 1.5});
+  for (Run& run : runs) {
+    // sgd sends as much as adam until the loss is reached with one seed, and a quarter of it with the other
+    if (run.header.config.front().second == "sgd") run.summary.bytes *= run.summary.seed == 1 ? 1 : 0.25;
+    for (sim::EvaluationRow& row : run.evaluations) row.bytes = run.summary.bytes * static_cast<double>(row.step) / 10;
+  }
+  ReportRequest request;
+  request.comparison.target = 4;
+  request.comparison.clusters = {netmodel::find_cluster("eth1")};
+  const auto text = [&](double target) {
+    request.comparison.target = target;
+    return report_of({runs, {}}, request, netmodel::LinkLoad()).target_costs.at("sgd").text;
+  };
+  // exp(ln 4 / 2) = 2; the half width is 12.706 * ln 4 / 2
+  CHECK_THAT(text(4),
+             Contains("To reach a loss of 4 it may send 2 times fewer bytes (95% interval 0.0003 to 1.34e+04)"));
+  runs.front().evaluations.front().loss = 3;
+  CHECK(text(4) == "1 of 2 runs of adam starts at or below a loss of 4.");
+}
+
 TEST_CASE("report: an arm that diverged at every rate is not judged by the mildest one") {
   std::vector<Run> runs;
   add(runs, options_of("adam", "0.1"), {1, 1.1});
@@ -335,10 +382,11 @@ TEST_CASE("report: the final loss of an arm that rose is the range over its seed
   CAPTURE(lines);
   CHECK(std::ranges::count(
             lines,
-            "Ended above the starting loss: lr 1 (2 of 3 finished seeds, whose final losses are 0.5 to 3e+06).") == 1);
+            "Ended above the starting loss: lr 1 (its mean, and 2 of 3 finished seeds; final losses 0.5 to 3e+06).") ==
+        1);
   const std::string map = loss_map_html(report);
-  CHECK_THAT(map, Contains("<td data-label=\"1\" class=\"diverged\">0.5 to 3e+06</td>"));
-  CHECK_THAT(map, Contains("<td data-label=\"0.1\" class=\"least\" style=\"--rank:1\">"));
+  CHECK_THAT(map, Contains("<td data-label=\"learning rate 1\" class=\"diverged\">0.5 to 3e+06</td>"));
+  CHECK_THAT(map, Contains("<td data-label=\"learning rate 0.1\" class=\"least\" style=\"--rank:1\">"));
 }
 
 TEST_CASE("report: a rate has the same dashes in every grid, and the best one of a grid has none") {

@@ -100,7 +100,8 @@
   // Arms that neither diverged nor rose set the range; on a logarithmic axis the others may extend it by a factor of
   // 100. Bands may widen the range by up to its own height on either side, but not below 0, because no loss is negative;
   // on a logarithmic axis, down to half of the least loss. If there is a window, only what lies in it counts. Without
-  // one, the first evaluations do not count on a linear axis if they alone set more than two thirds of the range.
+  // one, the first evaluations do not count on a linear axis if they alone set more than two thirds of the range, and
+  // every line has at least three.
   const rangeOf = (lines, [from, to] = [-Infinity, Infinity]) => {
     const calm = lines.filter((line) => line.arm.calm), used = calm.length > 0 ? calm : lines;
     let least = Infinity, most = -Infinity, first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
@@ -113,7 +114,7 @@
       }
       least = Math.min(least, y);
       most = Math.max(most, y);
-      low = Math.min(low, usable(x, y - half) ? y - half : y);
+      low = Math.min(low, y - half);
       high = Math.max(high, y + half);
       first = Math.min(first, x);
       last = Math.max(last, x);
@@ -129,7 +130,8 @@
     // calm arms.
     if (calm.length > 0 && from === -Infinity && start > 0) most = Math.min(most, Math.max(least, 10 * start));
     if (least > 0) low = Math.max(low, 0);
-    const startSets = !state.logY && from === -Infinity && later > least && most - least > 3 * (later - least);
+    const startSets = !state.logY && !state.end && from === -Infinity && used.every((line) => line.x.length > 2) &&
+      later > least && most - least > 3 * (later - least);
     if (startSets) [most, high] = [later, laterHigh];
     if (state.logY) least = Math.max(low, least / 2);
     if (!state.logY) [least, most] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
