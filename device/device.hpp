@@ -66,8 +66,8 @@ class Device {
     return run([](const auto& queue) { return queue.record_event(); });
   }
 
-  /// Makes everything launched later start after the event of another device of the same backend; the host does not
-  /// wait. Null has no effect.
+  /// Delays everything that is launched from now on until the event of another device of the same backend has occurred;
+  /// the host does not wait. Null has no effect.
   void start_after(const Event* event) const {
     run([&](const auto& queue) { queue.start_after(event); });
   }

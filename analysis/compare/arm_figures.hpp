@@ -44,7 +44,7 @@ struct ClusterSeconds {
   double longer = std::numeric_limits<double>::quiet_NaN(), shorter = longer;
 };
 
-/// Ratio of the bytes that one worker would have sent with the baseline to those that it sent.
+/// The bytes that one worker would have sent in the baseline, divided by the bytes that it actually sent.
 struct DenseRatio {
   std::string baseline;  ///< the baseline in words
   Interval times;

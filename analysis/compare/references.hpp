@@ -10,7 +10,7 @@
 
 namespace onebit::analysis {
 
-/// The arm that each arm is compared with, as indices in the list of arms.
+/// For each arm, the index (in the list of arms) of the arm with which it is compared.
 struct References {
   std::size_t baseline = 0;  ///< arm that arms without a parent among the runs are compared with
   /// The arm with which each arm is compared, [arms]; none for the baseline itself.

@@ -41,7 +41,7 @@ struct JobPlan {
   sim::RunConfig run;  ///< run whose optimizer, batch, accumulation and steps are used
 };
 
-/// Whether a job's steps are those of dense Adam, with which jobs are compared.
+/// Whether the job runs dense Adam, the baseline with which other jobs are compared.
 bool is_dense_adam(const Job& job);
 
 /// Whether the job is the log of a run whose workers exchange activations. Dense Adam is then priced with the same

@@ -15,9 +15,9 @@ struct SpeedupCurve {
 /// Returns `count` >= 2 rates from low to high with equal ratios between neighbours.
 std::vector<double> spaced_rates(double low, double high, Index count);
 
-/// Computes the speed-up at each rate of a node's network link, with one curve for each number of GPUs per node; if
-/// there are no numbers, with one curve for the given cluster. Throws ConfigError for a number of GPUs per node with
-/// which the workers do not fill the nodes.
+/// Computes the speed-up at each rate of a node's network link: one curve for each given number of GPUs per node, or a
+/// single curve for the cluster as it is if no such numbers are given. Throws ConfigError for a number of GPUs per node
+/// with which the workers do not fill the nodes.
 std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluster& cluster,
                                           const netmodel::CostModelConfig& config, const std::vector<double>& rates,
                                           const std::vector<Index>& gpus_per_node);

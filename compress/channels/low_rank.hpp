@@ -10,9 +10,10 @@
 namespace onebit::compress {
 
 /// PowerSGD's approximation of a single vector, for exchanges that do not sum vectors on the wire. The n elements form
-/// a matrix M of floor(sqrt(n)) rows, padded with zeros. P is M Q for a random Q, orthonormalised; P and M^T P are
-/// sent, `rank` numbers (float32) per row and column. If that is at least n numbers, the elements themselves are sent.
-/// The projection P P^T M never lengthens M, but how much it removes depends on Q, so no delta is declared.
+/// a matrix M of floor(sqrt(n)) rows, padded with zeros. P is the orthonormalised product M Q, where Q is random. P and
+/// M^T P are sent: `rank` float32 numbers for each row and for each column of M. If that is at least n numbers, the
+/// elements themselves are sent. The projection P P^T M never lengthens M, but how much it removes depends on Q, so no
+/// delta is declared.
 struct LowRank {
   Index rank;
   double min_rate = 1;  ///< in an all-reduce: matrices that shrink by at most this factor stay dense

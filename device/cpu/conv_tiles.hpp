@@ -61,7 +61,8 @@ template <std::size_t Rows, std::size_t Packets>
 
 /// Which pixel each tap of each pixel in a tile reads.
 struct Taps {
-  /// The pixel that a tap of pixel p reads is reads[tap * pixels + p]; negative for padding.
+  /// reads[tap * pixels + p] is the index of the pixel that is read by this tap of pixel p; it is negative if the tap
+  /// falls on padding.
   const std::int32_t* reads = nullptr;
   Index pixels = 0;
   Index taps = 0;

@@ -140,7 +140,8 @@ void add_pair(const SignTable& low, const SignTable& high, const SignColumns& lo
   }
 }
 
-/// Prefetches 16 elements before they are used, because the table look-ups keep the processor from reading ahead.
+/// Prefetches each element 16 elements ahead of its use, because the table look-ups keep the processor from reading
+/// ahead.
 template <class Element>
 void prefetch(const Element& element, Index i) {
   if constexpr (requires { element.prefetch(i); }) element.prefetch(i);

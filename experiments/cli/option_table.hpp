@@ -27,8 +27,8 @@ const std::vector<OwnOption>& parser_options();
 /// Returns whether a command accepts the option with this name, even if it has no effect.
 bool is_accepted(const std::string& name, const Command& command);
 
-/// Returns whether the command reads this option as a pricing option. If an option of runs has the same name, the
-/// command uses it for prices only.
+/// Returns whether the command reads this option as a pricing option. If a run option has the same name as this option,
+/// the command uses this option for prices only.
 bool accepts_as_price(const std::string& name, const Command& command);
 
 /// Returns the options that can have an effect on a command, in the order of the help: its own and the parser's, then

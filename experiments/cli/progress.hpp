@@ -20,7 +20,8 @@ struct ProgressPart {
   int leave_out = 0;
 };
 
-/// Returns the parts that fit into a line of `columns` characters, in their order, made printable(); 0: all parts.
+/// Returns, in their original order, the parts that fit into a line of `columns` characters, after applying printable()
+/// to them. If `columns` is 0, returns all parts.
 std::string progress_text(std::vector<ProgressPart> parts, Index columns);
 
 /// Returns the remaining time as "1:05" or "2:10:00".

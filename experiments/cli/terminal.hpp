@@ -36,8 +36,8 @@ void warn_of(const std::vector<IdleOption>& options);
 void install_stop_handler();
 bool stop_requested();
 
-/// Returns how to train a command's runs. Warnings go to stderr, and so does progress on a terminal or on request.
-/// Signals stop the runs.
+/// Returns the settings with which a command's runs are trained. Warnings go to stderr, and so does progress on a
+/// terminal or on request. Signals stop the runs.
 Training training_of(const CommandInput& input, const OutputPolicy& output, bool progress);
 
 /// Returns a command's pricing configuration. Its cost model warns once about each extrapolated measurement.

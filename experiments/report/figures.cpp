@@ -117,7 +117,7 @@ void leave_out_start(Figure& figure) {
     if (curve.y.empty()) continue;
     for (std::vector<double>* values : {&curve.x, &curve.y, &curve.half_widths}) values->erase(values->begin());
   }
-  add_sentence("The first evaluations are omitted, because they would set most of the range.", figure);
+  add_sentence("The first evaluations are omitted, because they alone would take up most of the axis range.", figure);
 }
 
 }  // namespace

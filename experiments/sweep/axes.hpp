@@ -15,9 +15,9 @@ struct Axis {
 std::string canonical(const std::string& key, const std::string& value);
 
 /// Parses 'key=a,b,c', 'key=a;b;c' if values contain commas, or 'key=low:high:SPACING:count'. The values of a range are
-/// equally spaced (lin) or have equal ratios (log), and are rounded to six significant digits; 'round' is log with the
-/// values between low and high rounded to the fewest digits with which they still differ: 1, 3, 10. Throws ConfigError
-/// for malformed text, an unknown option or a repeated value.
+/// equally spaced (lin) or have equal ratios (log), and are rounded to six significant digits. 'round' is like log, but
+/// rounds the values between low and high to as few digits as keep them distinct, for example 1, 3, 10. Throws
+/// ConfigError for malformed text, an unknown option or a repeated value.
 Axis parse_axis(const std::string& text);
 
 /// Returns the axis in the form that parse_axis reads.

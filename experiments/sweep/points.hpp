@@ -39,9 +39,9 @@ std::string label_of(const Point& point);
 using LossOfPoint = std::function<std::optional<double>(const std::string& name)>;
 
 /// Returns the points of a folder's definitions in order; a point of several definitions occurs once. For tuned arms,
-/// only the points that the losses known so far determine are included. execution: options that cannot change results,
-/// for all points. Throws ConfigError, naming the point, for a bad value and for two points that are the same run; also
-/// for a skip that matches nothing and a sweep without points.
+/// only those points are included that can be determined from the losses known so far. execution: options that cannot
+/// change results, for all points. Throws ConfigError, naming the point, for a bad value and for two points that are
+/// the same run; also for a skip that matches nothing and a sweep without points.
 std::vector<Point> points_of(const std::vector<SweepDefinition>& definitions, const Settings& execution,
                              const LossOfPoint& loss);
 

@@ -17,7 +17,8 @@ inline double as_double(Index value) {
 /// Returns the latency of one step: the network's if it leaves a node, otherwise that of the GPUs' links.
 Seconds hop(const Request& request, const Fabric& fabric, bool leaves_node);
 
-/// Returns the latency of one step of a phase with listed flows: the network's if one of them leaves a node.
+/// Returns the latency of one step of a phase whose flows are listed: the latency of the network if any of these flows
+/// leaves its node (otherwise that of the link inside the node).
 Seconds hop_of_flows(const Request& request, const Fabric& fabric, const Phase& phase);
 
 /// Returns a phase that takes one step's latency.

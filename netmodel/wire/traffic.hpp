@@ -71,9 +71,9 @@ Bytes sent_bytes(const TrafficList& list);
 /// Returns the part of sent_bytes that counts in a direction; all of it for Direction::both.
 Bytes sent_bytes(const Traffic& traffic, Direction direction);
 
-/// Returns the number of messages that one worker sends: ring all-reduce 2(n-1); pairwise all-to-all, ring all-gather,
-/// reduce-scatter and gather n-1; tree ceil(log2 n), which the root sends, or receives on the way up; broadcast 1;
-/// neighbour exchange 2.
+/// Returns the number of messages that one worker sends: 2(n-1) for ring all-reduce; n-1 for pairwise all-to-all, ring
+/// all-gather, reduce-scatter and gather; ceil(log2 n) for a tree (the count is the root's, which sends them on the way
+/// down and receives them on the way up); 1 for broadcast; 2 for neighbour exchange.
 Index messages_sent(Collective collective, Index group_size);
 
 std::string_view name(Collective collective);

@@ -14,8 +14,8 @@ namespace onebit::optim {
 ///   g = (m_t - beta1 m_{t-1}) / (1 - beta1); with clipping it is the mean of the workers' clipped gradients;
 /// - the variance is stored without bias, so that tensors frozen at different updates need no separate corrections:
 ///   v_t = (beta2 w_{t-1} v_{t-1} + (1 - beta2) g^2) / w_t, w_t = 1 - beta2^t, or 1 if no bias is removed.
-/// A tensor whose variance is 0 is never stable. Empty tensors count neither among all tensors nor among the frozen
-/// ones.
+/// A tensor whose variance is 0 is never stable. Empty tensors are counted neither in the total number of tensors nor
+/// in the number of frozen ones.
 class TensorFreeze {
  public:
   /// Starts with no tensor frozen. policy: the initial policy of every tensor.

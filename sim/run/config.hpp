@@ -84,10 +84,11 @@ RunConfig completed(RunConfig config);
 /// The default is 21 evaluations of 8192 examples (more, but at most 40, if the number of steps is not a multiple of
 /// 20), or fewer and smaller ones that take at most a fifth of the run. The cost is estimated, never measured, so that
 /// logs are the same everywhere. An evaluated example costs at most half as much as a training example (a forward pass
-/// instead of forward and backward), so half as many examples may be evaluated as are trained on. First the evaluations
-/// become smaller, down to 512 examples, then fewer, then smaller again; those before the first and after the last step
-/// always take place. For one split, sizes depend only on the number of examples that the run trains on (workers x
-/// batch x accumulation x steps) and on a given eval.every, so that runs with the same numbers stay comparable.
+/// instead of forward and backward), so half as many examples may be evaluated as are trained on. First each evaluation
+/// uses fewer examples (at least 512); then there are fewer evaluations; then each uses still fewer examples. The
+/// evaluations before the first and after the last step always take place. For one split, sizes depend only on the
+/// number of examples that the run trains on (workers x batch x accumulation x steps) and on a given eval.every, so
+/// that runs with the same numbers stay comparable.
 EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size);
 
 /// Number of steps of a run over a training split of `examples` examples.
