@@ -25,7 +25,8 @@ Interval mean_interval(std::span<const double> values, double level = 0.95);
 /// differences whose mean is at least as far from 0 as the observed mean. It is exact, by enumeration, for up to 16
 /// differences; for more differences it uses the observed assignment and 65,536 assignments drawn by Philox with a
 /// fixed key. The test assumes no distribution, but p is never less than least_p(). For five pairs least_p() is 1/16,
-/// so p cannot fall below 0.05. Returns 1 if all differences are 0; NaN for none, or if one is not finite.
+/// so p cannot fall below 0.05. Returns 1 if all differences are 0, and NaN if there are no differences or any of them
+/// is not finite.
 double sign_flip_p(std::span<const double> differences);
 
 /// Returns the smallest sign_flip_p that `pairs` differences can have, unless all of them are 0: 2 / 2^pairs for up to

@@ -80,9 +80,9 @@ struct VarianceOptions {
 /// Returns the series to which the thresholds apply: the l1 norm of the corrected variance, at the rule's lag.
 const StabilitySeries& rule_series(const VarianceView& view);
 
-/// Returns the last step up to which the rule's ratio is known, if it is known only around the freeze; at least the
-/// step of the freeze. 0 if the ratio is known up to the end of the log, as it is if probes after the freeze are one
-/// lag apart, or if nothing froze.
+/// If the rule's ratio is known only around the freeze, returns the last step for which it is known, which is never
+/// before the freeze. Returns 0 if the ratio is known up to the end of the log (for example, because probes after the
+/// freeze are one lag apart) or if nothing froze.
 Index cut_off(const VarianceView& view);
 
 /// Analyses the variance of a run. Throws ConfigError if the log has no variance or no steps, IoError as the reader

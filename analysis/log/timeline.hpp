@@ -28,8 +28,8 @@ struct PriceRules {
 /// Whether these rules use the run's own compute time.
 bool measures_computing(const PriceRules& rules);
 
-/// Returns the options of the step model. The cluster's overlap counts only if the compute times are those of a GPU:
-/// no exchange overlaps with a run's own compute time on this machine.
+/// Returns the options of the step model. The cluster's overlap is applied only if the compute times are a GPU's; if
+/// they were measured in the run itself, on this machine, exchanges are assumed not to overlap with computation.
 netmodel::StepOptions step_options(const PriceRules& rules);
 
 /// Sizes and compute time of a run, which together with its exchanges determine its seconds on a cluster.

@@ -16,8 +16,8 @@ struct SpeedupCurve {
 std::vector<double> spaced_rates(double low, double high, Index count);
 
 /// Computes the speed-up at each rate of a node's network link: one curve for each given number of GPUs per node, or a
-/// single curve for the cluster as it is if no such numbers are given. Throws ConfigError for a number of GPUs per node
-/// with which the workers do not fill the nodes.
+/// single curve for the cluster as it is if no such numbers are given. Throws ConfigError if the number of workers is
+/// not a multiple of the number of GPUs per node, so that some node would not be full.
 std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluster& cluster,
                                           const netmodel::CostModelConfig& config, const std::vector<double>& rates,
                                           const std::vector<Index>& gpus_per_node);

@@ -20,8 +20,8 @@ struct Payload {
   device::Buffer<Index> offset_table;  ///< `offsets` in device memory
   device::Buffer<Index> sizes;   ///< [rows][segments]: bytes that each body occupies; empty: all that are reserved
   device::Buffer<float> memory;  ///< [rows][segments]: what a codec keeps from step to step; initially 0
-  /// [rows][segments]: 0, or for a refused segment -1 - (place in the errors of its first element that is not finite).
-  /// Empty if nothing is ever refused.
+  /// [rows][segments]: 0 for an accepted segment; for a refused one, -1 - p, where p is the position, within the
+  /// errors, of the segment's first non-finite element. Empty if nothing is ever refused.
   device::Buffer<Index> refused;
   device::Buffer<float> shared_max;  ///< [segments]: largest |y| over all workers, for codecs that need it
 

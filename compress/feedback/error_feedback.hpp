@@ -7,9 +7,9 @@
 
 namespace onebit::compress {
 
-/// Calls use(chunks, kernel) with a kernel that leaves y in the errors and yields term(y). `chunks` are the elements
-/// that it runs over: the real ones, since nothing is added to padding, or all active ones if the errors already hold
-/// y.
+/// Calls use(chunks, kernel) with a kernel that leaves y in the errors and yields term(y). `chunks` are the elements to
+/// process: only the real elements, since nothing is added to padding, unless the errors already hold y; in that case,
+/// all active elements.
 template <class Term, class Use>
 void with_error_feedback(const SegmentTable& table, const EncodeInput& input, ErrorRows errors, const Term& term,
                          const Use& use) {

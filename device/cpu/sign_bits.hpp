@@ -271,8 +271,8 @@ void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Ke
 
 namespace detail {
 
-/// Calls run(chunk index, chunk, signs, scales) for every chunk of rows of signs. `signs` points to the first row's
-/// signs of the chunk, `scales` to the first row's scale of the chunk's segment.
+/// Calls run(chunk index, chunk, signs, scales) for every chunk of rows of signs. `signs` points to the chunk's signs
+/// in the first row, and `scales` to the first row's scale for the segment that contains the chunk.
 template <class Run>
 void for_each_sign_chunk(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Run run) {
   queue.check(rows);

@@ -37,12 +37,11 @@ Index last_known(const analysis::VarianceView& view) {
   return 0;
 }
 
-/// Returns a step as text, with "≤" if it lies after the run's freeze, where ratios are known only at probed steps; for
-/// step 0 "never", or "not by 40" if values are known only up to step 40 (cut_off).
-std::string step_text(Index step, const analysis::VarianceView& view) {
-  const Index end = cut_off(view);
-  if (step == 0) return end > 0 ? "not by " + std::to_string(end) : "never";
-  return (view.freeze_step > 0 && step > view.freeze_step ? "≤ " : "") + std::to_string(step);
+/// Returns a step as text; for step 0 "never", or "not by 40" if values are known only up to step 40. end: that last
+/// step; 0: values are known for the whole run.
+std::string step_text(Index step, Index end) {
+  if (step > 0) return std::to_string(step);
+  return end > 0 ? "not by " + std::to_string(end) : "never";
 }
 
 /// Returns the last step of a stretch at or above a threshold; "-" if there was no such stretch.
@@ -108,13 +107,15 @@ std::string rule_of(const analysis::VarianceView& view) {
 Table thresholds_table(const analysis::VarianceView& view) {
   Table table({"threshold", "published rule at", "first reached", "held from", "held until", "freeze step",
                "DeepSpeed freeze_step", "share of run", "papers' ratio", "training loss at freeze"});
+  // After the run's freeze, ratios are known only at probed steps, so a threshold may have been reached earlier.
+  const auto is_late = [&](Index step) { return view.freeze_step > 0 && step > view.freeze_step; };
+  const auto at = [&](Index step) { return (is_late(step) ? "≤ " : "") + step_text(step, cut_off(view)); };
   for (const analysis::Threshold& row : view.thresholds) {
-    const bool reached = row.freeze_step > 0, late = view.freeze_step > 0 && row.freeze_step > view.freeze_step;
-    const std::string most = late ? "≤ " : "", least = late ? "≥ " : "";
-    table.add({number(row.threshold), step_text(row.published, view), step_text(row.stay.first, view),
-               step_text(row.stay.from, view), end_text(row.stay, view), step_text(row.freeze_step, view),
-               reached ? most + std::to_string(row.deepspeed_step) : "-",
-               reached ? most + percent_text(row.share) : "-", (reached ? least : "") + ratio_text(row.volume_ratio),
+    const bool reached = row.freeze_step > 0;
+    const std::string most = is_late(row.freeze_step) ? "≤ " : "", least = is_late(row.freeze_step) ? "≥ " : "";
+    table.add({number(row.threshold), at(row.published), at(row.stay.first), at(row.stay.from),
+               end_text(row.stay, view), at(row.freeze_step), reached ? most + std::to_string(row.deepspeed_step) : "-",
+               reached ? most + percent_text(row.share) : "-", least + ratio_text(row.volume_ratio),
                number(row.loss_then)});
   }
   return table;

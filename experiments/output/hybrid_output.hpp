@@ -17,9 +17,9 @@ std::string method_text(const std::string& optimizer, const netmodel::Workload& 
                         const analysis::HybridRules& rules);
 std::string method_text(const analysis::Job& job);
 
-/// Prints the stages within a step of the optimizer's last stage, which of them are on its critical path, and which
-/// shares of this step and of dense Adam's are spent waiting for exchanges. price.hybrid and price.dense_hybrid must be
-/// set.
+/// For one step of the optimizer's last phase, prints the parts of the step, says which of them are on the critical
+/// path, and shows what shares of this step and of a dense Adam step are spent waiting for exchanges. price.hybrid and
+/// price.dense_hybrid must be set.
 void print_hybrid(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out);
 
 /// Returns the additional members of the price of a workload with embedding tables.

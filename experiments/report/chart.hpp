@@ -14,8 +14,8 @@ namespace onebit::experiments {
 /// end above its starting loss.
 bool sets_range(const analysis::ArmFigures& arm);
 
-/// Whether the mean losses of the shown arms that set the range are positive and span a factor of 10 or more, so that a
-/// linear axis would hide how they end.
+/// Whether the mean losses that determine the axis range (those of the shown arms) are all positive and span at least a
+/// factor of 10, so that a linear axis would hide the final part of the curves.
 bool spans_decades(const analysis::Comparison& comparison, std::span<const std::string> shown);
 
 /// Whether one of the shown arms has several finished runs, so that its figures have intervals.

@@ -71,7 +71,7 @@ bool turns(const std::vector<Speed>& speeds);
 /// as long on ib100 (1.5 to 2.2 with exchange times ±20%)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds);
 
-/// Returns a text such as "sends 4.43 times fewer bytes", in which `sends` is the verb.
+/// Returns a text such as "sends 4.43 times fewer bytes"; the parameter `sends` supplies the verb.
 std::string bytes_saved_text(double here, double there, const std::string& sends = "sends");
 
 /// Joins two texts, of which either may be empty.

@@ -28,10 +28,10 @@ struct FromLog {
   bool empty() const { return settings.empty() && weights_out.empty(); }
 };
 
-/// Returns what to take from a log besides the given options. weights_given: whether a file for the weights is given,
-/// too. Takes nothing if the options cannot be combined. Throws ConfigError if no options are given and there is no
-/// log, if the log does not contain the options that the run last had, or if the weights would replace a file that the
-/// run cannot have written. Throws what LogReader throws.
+/// Returns the settings to take from a log in addition to the options given by the user. weights_given: whether the
+/// user also gave a file for the weights. Takes nothing if the options cannot be combined. Throws ConfigError if no
+/// options are given and there is no log, if the log does not contain the options that the run last had, or if the
+/// weights would replace a file that the run cannot have written. Throws what LogReader throws.
 FromLog taken_from_log(const std::string& log, const Settings& given, bool weights_given);
 
 /// The same for a run that may consist of several processes: rank 0 reads the log and sends the result to the others.

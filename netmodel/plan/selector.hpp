@@ -35,8 +35,8 @@ struct Priced {
 Priced price(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model,
              Scope scope = Scope::all);
 
-/// Returns the total of exchanges that run one after the other among workers that fill the fabric. Throws ConfigError
-/// if a record has a different number of workers.
+/// Returns the total time of exchanges that run one after another, when the workers occupy the whole fabric. Throws
+/// ConfigError if a record has a different number of workers.
 Estimate total_cost(const TrafficList& list, const Fabric& fabric, const CostModel& model);
 
 }  // namespace onebit::netmodel

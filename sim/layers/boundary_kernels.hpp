@@ -118,7 +118,8 @@ struct CrossingSquareTerm {
   }
 };
 
-/// Products of the gradients with and without a boundary's codec: of one with the other, and of each with itself.
+/// Dot products of two gradients, one computed with a boundary's codec and one without it: their product with each
+/// other and the square of each.
 struct AgreementTerm {
   static constexpr Index kinds = 3;
   const float* coded;

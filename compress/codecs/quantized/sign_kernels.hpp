@@ -72,7 +72,7 @@ struct BothPasses : SecondPass {
 };
 
 /// Pass 1 of a server: adds the mean of the workers' decoded rows, summed in double and rounded to float32, to the
-/// server error. Yields the term of the resulting error in the scale's sum.
+/// server error. Yields what the resulting error contributes to the sum from which the scale is computed.
 struct ServeKernel {
   const Segment* segments;
   float* state;

@@ -12,8 +12,8 @@ namespace onebit::sim {
 ///   c    sum of v_tf^2 over t and f; none without factors
 ///   h    sum of v_t U_t, `hidden` numbers: the first layer of a network that reads all v, without bias
 ///
-/// Summed over the parts, each of these gives its value for all fields. U_t [factors x hidden] is a separate tensor for
-/// each field, initially drawn from N(0, deviation^2).
+/// Each of these quantities is a partial result; adding up the results of all parts gives the value over all fields.
+/// U_t [factors x hidden] is a separate tensor for each field, initially drawn from N(0, deviation^2).
 class FieldSums final : public Layer {
  public:
   struct Shape {
