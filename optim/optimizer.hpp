@@ -148,13 +148,13 @@ struct StepCount {
   Index steps = 0;
 };
 
-/// An optimizer's own schedule, by which the steps of a run differ in what they exchange.
+/// An optimizer's own schedule, which determines what each step of a run exchanges.
 struct StepSchedule {
   /// Counts the steps of each kind in a run of `steps` steps. The kinds are in the order of their first steps. Takes
   /// time proportional to `steps`. Throws ConfigError for a hyper-parameter out of range.
   std::vector<StepCount> (*count)(const OptimizerConfig& config, Index steps);
-  /// Returns the length of a run in which a given share of the steps, above 0, precedes the freeze of the variance; for
-  /// a schedule without a freeze, the length of one period.
+  /// Returns how long a run must be for the given share of its steps (which must be above 0) to come before the
+  /// variance is frozen. For a schedule without a freeze, returns the length of one period.
   Index (*usual_steps)(const OptimizerConfig& config, double share);
 };
 

@@ -40,7 +40,8 @@ struct OnebitLambQuirks {
   bool misses_early_freeze = false;
   /// Divides by the norm of a tensor's momentum at the freeze even if it is zero. This program throws an error instead.
   bool divides_by_zero = false;
-  /// Pads the fused vector once and never zeroes the padding again: each step's output there is the next step's input.
+  /// Pads the fused vector once and never zeroes the padding again: the padding in the result of each step is the
+  /// padding in the input of the next step.
   bool keeps_padding = false;
 
   static OnebitLambQuirks of(const OptimizerConfig& config);

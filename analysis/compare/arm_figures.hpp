@@ -12,11 +12,12 @@
 
 namespace onebit::analysis {
 
-/// Quantity on a curve's x axis. `seconds` are estimated for a cluster.
+/// Quantity on a curve's x axis. The values on the axis `seconds` are estimates for a cluster.
 enum class Axis { steps, samples, bytes, seconds };
 
-/// Evaluated loss of an arm, averaged over its finished runs (or, if none finished, over all runs that have
-/// evaluations), at the steps where all of these runs were evaluated. Point::loss.count is the number of these runs.
+/// Evaluated loss of an arm, averaged over its finished runs or, if none finished, over all of its runs that have
+/// evaluations. The points are the steps at which all of the averaged runs were evaluated; Point::loss.count is the
+/// number of averaged runs.
 struct LossCurve {
   struct Point {
     double x;  ///< mean over the runs, which may freeze at different steps and then send different numbers of bytes
@@ -39,8 +40,8 @@ struct RunCurve {
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;
-  /// Times of the run that example_times selects, if its exchanges take more or less time by the cluster's uncertainty;
-  /// set only in ArmFigures::seconds.
+  /// Times of the run that example_times selects if every exchange takes longer (`longer`) or less time (`shorter`) by
+  /// the cluster's uncertainty; set only in ArmFigures::seconds.
   double longer = std::numeric_limits<double>::quiet_NaN(), shorter = longer;
 };
 
@@ -58,8 +59,8 @@ struct RunTimes {
 };
 
 /// Cost of reaching the target, over the runs that finished or diverged; the intervals are NaN if one of these runs did
-/// not reach the target. See reached_at. If is_rough() holds for a run, they are upper bounds instead: the largest
-/// values over the runs (evaluated_at), without half-widths.
+/// not reach the target. See reached_at. If is_rough() holds for any of the runs, each interval is replaced by an upper
+/// bound: its mean is the largest value over the runs (evaluated_at), and it has no half-width.
 struct TargetCost {
   Index runs = 0, reached = 0;
   bool is_bound = false;
@@ -86,7 +87,7 @@ struct ArmFigures {
   TargetCost to_target;
 };
 
-/// Returns the times of an arm's first finished run; if none finished, of its first run.
+/// Returns the times of an arm's first finished run, or those of its first run if none finished.
 const RunTimes& example_times(const ArmFigures& arm);
 
 /// The figures of several arms. Runs that compute the same gradients share one compute time.

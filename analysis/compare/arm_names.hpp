@@ -27,7 +27,7 @@ std::string label_meanings(std::span<const std::map<std::string, std::string>> a
 /// Returns an arm's name as it appears in a sentence: "adam (lr 0.01, batch 8)" for "adam, lr 0.01, batch 8".
 std::string spoken_name(const std::string& name);
 
-/// Whether an arm's name contains the learning rate of its options, as in "adam, lr 0.01".
+/// Whether an arm's name contains the learning rate that its options give, as in "adam, lr 0.01".
 bool names_rate(const std::string& name, const std::map<std::string, std::string>& arm);
 
 /// Whether an option of an optimizer or a codec has an effect in this configuration, insofar as that depends on the
@@ -39,7 +39,8 @@ bool has_effect(const std::string& option, const std::map<std::string, std::stri
 bool value_before(const std::string& a, const std::string& b);
 
 /// Whether configuration a comes before b. Compares the values of their options: first the label, then the optimizer,
-/// then its learning rate, then the others by name. Numbers are ordered by size and come before other values.
+/// then the learning rate, then all other options in the order of their names. Numbers are ordered by size and come
+/// before other values.
 bool options_before(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b);
 
 /// Returns the number that the whole text represents; NaN if the text is not a number.

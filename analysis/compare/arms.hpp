@@ -22,8 +22,8 @@ struct Run {
 };
 
 /// Outcome of a run for comparisons. finished: the run reached its end, with a finite loss in its last evaluation (a
-/// replay has no evaluations). diverged: its status is "diverged", or that loss is not finite. failed: its status is
-/// "failed". unfinished: it was stopped or killed, or is still running.
+/// replay has no evaluations). diverged: its status is "diverged", or the loss of its last evaluation is not finite.
+/// failed: its status is "failed". unfinished: it was stopped or killed, or is still running.
 enum class Outcome { finished, diverged, failed, unfinished };
 Outcome outcome_of(const Run& run);
 
@@ -39,32 +39,33 @@ struct LogSet {
 /// Returns the paths of the logs directly in a folder, sorted by name. Throws ConfigError if the folder cannot be read.
 std::vector<std::string> logs_in(const std::string& folder);
 
-/// Returns every file once, in order. A folder stands for the *.h5 files directly in it, sorted by name, except tables
-/// that this program wrote (the index of a sweep). Throws ConfigError for a folder without a log.
+/// Returns the log files that the paths stand for, in the order of the paths, each file once. A folder stands for the
+/// *.h5 files directly in it, sorted by name, except tables that this program wrote (the index of a sweep). Throws
+/// ConfigError for a folder without a log.
 std::vector<std::string> log_paths(std::span<const std::string> paths);
 
 /// Reads a whole log, however short. Throws what the reader and exchanges_of throw.
 Run load_run(const sim::LogReader& log);
 
 /// Throws ConfigError if a log holds too little for a comparison: fewer than two rows of steps, or no evaluation with a
-/// finite loss. A run that diverged or failed needs neither, because the divergence or failure is its result; a replay
-/// has no evaluations.
+/// finite loss. A run that diverged or failed may lack both, because its divergence or failure is its result. A replay
+/// may lack the evaluation, because it never has any.
 void require_enough(const Run& run);
 
 /// Reads a log for a comparison. Throws what load_run and require_enough throw.
 Run read_run(const std::string& path);
 
 /// Reads the logs of log_paths with `read`, which throws what read_run throws. A log that cannot be read becomes a line
-/// of left_out; so does the second of two runs with the same configuration and seed, or the unfinished one of them if
-/// the other has finished. A file that is named twice is read once. Throws ConfigError if no path is given, a folder
-/// has no log, or no log is left.
+/// of left_out. Of two runs with the same configuration and seed, one becomes such a line as well: the unfinished run
+/// if the other has finished, and otherwise the second. A file that is named twice is read once. Throws ConfigError if
+/// no path is given, a folder has no log, or no log is left.
 LogSet read_logs(std::span<const std::string> paths, const std::function<Run(const std::string&)>& read = read_run);
 
 using OptionValues = std::map<std::string, std::string>;  ///< values by option
 
 /// Returns the options that define a run's arm: those that decide results, except the seed, how often rows are logged
 /// or the model is evaluated, what is probed (probe.curvature, probe.moved), and the location of the data, whose hash
-/// identifies them. Only the backend of the devices counts.
+/// identifies them. Of the devices, only the backend is included.
 OptionValues arm_options(const Run& run);
 
 /// Runs that differ only in their seed.
@@ -91,8 +92,8 @@ StartAndEnd losses_of(const Run& run);
 /// Groups runs into arms. If every arm has a label, arms are named by their labels and the options in which they differ
 /// (arm_names), and are sorted by both. Otherwise they are named after their files, <arm>-<seed>.h5, if that gives
 /// distinct names, and then stay in order of appearance; failing that, they are named by the options in which they
-/// differ. If one log has an option that another lacks, because an older program wrote the latter, they belong to
-/// different arms. Throws ConfigError for two runs of one arm and seed.
+/// differ. If a log lacks an option that another log has (because an older program wrote the former), the two runs
+/// belong to different arms. Throws ConfigError if two runs of an arm have the same seed.
 std::vector<Arm> arms_of(std::vector<Run> runs);
 
 }  // namespace onebit::analysis

@@ -11,7 +11,7 @@ namespace onebit::analysis {
 /// - data: their hash, or an option data.* that decides results; the location of files does not count,
 /// - models: the tensors, or an option model.* that decides results,
 /// - evaluations: eval.split or eval.examples.
-/// An option that only one of the logs has, because the other is older, is not compared.
+/// An option that only one of the logs has, because an older program wrote the other log, is not compared.
 void require_comparable(const Run& a, const Run& b);
 
 /// Throws ConfigError if a run is not comparable with the first one.

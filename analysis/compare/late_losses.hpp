@@ -5,7 +5,8 @@
 
 namespace onebit::analysis {
 
-/// Smallest number of evaluations in the last fifth of the steps for which their mean is also compared.
+/// Smallest number of evaluations that each run must have in the last fifth of its steps for their mean loss to be
+/// compared in addition to the final loss.
 inline constexpr Index least_late_evaluations = 3;
 
 /// Warns if the arm with the higher loss was still improving when the runs ended, with each of its runs improving

@@ -21,7 +21,8 @@ struct RateGrid {
 
   /// Whether the best rate is the smallest or the largest of several. A better rate may then lie beyond it.
   bool best_at_edge() const;
-  /// Returns the largest factor by which the nearest rates differ from the best one; 1 if there are none.
+  /// Returns the larger of the two factors by which the next lower and the next higher rate differ from the best rate;
+  /// 1 if there is neither.
   double gap_at_best() const;
   /// Whether gap_at_best() is above 5. Rates in the gap may then be better.
   bool is_coarse() const;

@@ -25,13 +25,14 @@ std::size_t best_arm(const RateGrid& grid);
 const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 
 /// Chooses the arm that each arm is compared with. `grids` are rate_grids(arms); there is at least one arm. The parent
-/// of an optimizer comes from its registry row (optim::parent_of). Of several grids of the parent, the one whose other
-/// options differ least from the arm's is used, or the first of several that are equally near. Arms without a parent
-/// among the runs are compared with one of them, at the best rate of its grid: preferably one that neither diverged nor
-/// ended above its starting loss; among these, the one called "dense" or else one whose optimizer has no parent; among
-/// these, the parent of most other arms, or the first of several. If `baseline` names an arm, all others are compared
-/// with it; if it names a grid, all others are compared with the arm at the grid's best rate. Throws ConfigError for a
-/// name that neither an arm nor a grid has; the message contains the nearest name of an arm.
+/// of an optimizer comes from its registry row (optim::parent_of). If the parent has several grids, the arm is compared
+/// with the grid whose other options differ least from its own, or with the first of several that differ equally
+/// little. All arms without a parent among the runs are compared with one and the same of these arms, at the best rate
+/// of its grid. An arm that neither diverged nor ended above its starting loss is preferred; among such arms, the one
+/// called "dense" or else one whose optimizer has no parent; among those, the parent of most other arms, or the first
+/// of several. If `baseline` names an arm, all others are compared with it; if it names a grid, all others are compared
+/// with the arm at the grid's best rate. Throws ConfigError if `baseline` is the name of neither an arm nor a grid; the
+/// message contains the nearest name of an arm.
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline);
 
 }  // namespace onebit::analysis

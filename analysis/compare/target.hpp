@@ -8,9 +8,9 @@
 namespace onebit::analysis {
 
 /// Returns the x at which a loss, evaluated at ascending x, first came down to the target, interpolated linearly
-/// between the last evaluation above the target and the first one at or below it. If the first loss is at or below the
-/// target, this is the first x; if the preceding loss is not finite, it is the evaluation's own x. NaN: not reached.
-/// The spans have equal length.
+/// between the last evaluation above the target and the first one at or below it. If the very first loss is at or below
+/// the target, returns the first x. If the loss before the first one at or below the target is not finite, returns the
+/// x of the latter without interpolation. NaN: not reached. The spans have equal length.
 double reached_at(std::span<const double> x, std::span<const double> loss, double target);
 
 /// Returns the x of the first evaluation at or below the target. NaN: not reached.
@@ -24,12 +24,12 @@ double evaluated_before(std::span<const double> x, std::span<const double> loss,
 /// also have reached the target between two earlier evaluations.
 bool falls_until(std::span<const double> loss, double target);
 
-/// Whether the loss comes within 5% of the target and rises again before it reaches the target, with more than one step
-/// between the two evaluations.
+/// Whether, before it reaches the target, the loss comes within 5% of it at one evaluation and is higher at the next
+/// evaluation, more than one step later.
 bool turns_near(std::span<const double> steps, std::span<const double> loss, double target);
 
-/// Whether the loss came down to the target between two evaluations that are too far apart to interpolate: by more than
-/// one step, and by more than a fifth of the steps up to the later evaluation.
+/// Whether the first evaluation at or below the target and the evaluation before it are too far apart to interpolate
+/// between: they are more than one step apart, and more than a fifth of the steps up to the later of the two.
 bool is_rough(std::span<const double> steps, std::span<const double> loss, double target);
 
 /// Returns the lowest loss that every finished run of these arms reached: the highest of the runs' best evaluated

@@ -29,10 +29,10 @@ struct Criterion {
 /// seeds_needed is larger, need_text leaves out the number of seeds that would show equivalence.
 inline constexpr Index useful_seeds = 1000;
 
-/// Power for which an unresolved verdict's number of seeds is computed.
+/// Statistical power for which the number of seeds that would resolve a verdict is computed.
 inline constexpr double verdict_power = 0.8;
 
-/// Judgement of an arm against the baseline, by final loss: lower is better.
+/// Judgement of an arm against the baseline by their final losses; a lower loss is better.
 enum class Judgement {
   not_resolved,             ///< the interval contains 0 and extends beyond the margin: the seeds do not settle it
   equivalent,               ///< the interval contains 0 and lies within the margin
@@ -56,7 +56,7 @@ Judgement judge(const Difference& difference, double margin = default_margin);
 /// probability of half of 1 - level. It may also hold for an interval that excludes 0.
 bool within_margin(const Difference& difference, double margin);
 
-/// Learning rate of an arm, and the ascending rates of its grid, this rate included.
+/// Learning rate of an arm, and all rates of its grid in ascending order, including the arm's own rate.
 struct Rates {
   double rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: not in the log
   std::vector<double> tried;
@@ -74,17 +74,19 @@ struct Verdict {
   Interval auc = accuracy;
   bool neither_trained = false;  ///< whether both arms ended above their starting losses
   bool equivalent = false;       ///< whether within_margin holds and the arms can be judged
-  /// Difference that seeds_needed refers to, if unresolved: the margin, or half of it if there are already enough seeds
-  /// to detect the margin. Otherwise 0.
+  /// If the verdict is unresolved, the difference for which seeds_needed is computed: the margin, or half the margin if
+  /// there are already enough seeds to detect the margin itself. Otherwise 0.
   double visible = 0;
   Index seeds_needed = 0;    ///< pairs needed to resolve `visible` with verdict_power, if unresolved; otherwise 0
   Index seeds_for_seen = 0;  ///< the same for the observed difference; 0 if it is not above `visible`
-  /// Pairs needed for an interval within the margin with verdict_power, if the true difference is 0; computed if
-  /// unresolved and the mean lies within the margin. Otherwise, or if there are already that many pairs, it is 0.
+  /// Number of pairs needed for the whole interval to lie within the margin with probability verdict_power if the true
+  /// difference is 0. Computed only if the verdict is unresolved and the mean lies within the margin; otherwise, or if
+  /// there are already that many pairs, it is 0.
   Index seeds_for_equivalence = 0;
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b and a cannot be told apart (detecting 1% takes about 34 seeds): final loss 0.1% ..."
-  /// Whether the means over the last fifth of the steps give another verdict (add_late_warnings).
+  /// Whether the mean losses over the last fifth of the steps lead to a different verdict; add_late_warnings gives the
+  /// exact conditions.
   bool hinges_on_last = false;
   /// Whether a verdict other than `not_resolved` cannot be checked against the last fifth of the steps, because a run
   /// has fewer than least_late_evaluations evaluations there.

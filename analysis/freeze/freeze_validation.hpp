@@ -42,7 +42,7 @@ struct DenseTrial {
   FreezeOutcome outcome;
 };
 
-/// Continuations of one seed's dense run from the step at which a candidate freezes.
+/// Runs that continue one seed's dense run from the step at which a candidate freezes the variance.
 struct FreezeTrial {
   std::size_t candidate = 0;
   std::uint32_t seed = 0;
@@ -61,8 +61,8 @@ enum class FreezeVerdict {
 
 /// Cost of one arm relative to another; positive means worse.
 struct FreezeCost {
-  /// Cost for each seed. Infinite: the run diverged or, with measure steps, missed the target. NaN: there is no such
-  /// run, or the reference run diverged or did not reach the target.
+  /// Cost for each seed. Infinite: the run diverged or, if the measure is `steps`, did not reach the target. NaN: there
+  /// is no such run, or the reference run diverged or did not reach the target.
   std::vector<double> by_seed;
   Interval interval;  ///< interval of the mean; NaN if a value is not finite
   double p = 0;       ///< sign_flip_p, for this one comparison
@@ -108,9 +108,10 @@ struct FreezeValidation {
 };
 
 /// Validates freezes. `candidates` are ordered from the earliest to the latest; `arms` have the same order as in the
-/// trials. Trials of a seed without a dense run are left out. The rows' intervals are corrected by Bonferroni over all
-/// of their verdicts, 1 + arms for each row. Throws ConfigError if the measure is undefined for the dense runs: their
-/// loss is at or below the reference, they have no accuracy, or they do not reach the target.
+/// trials. Trials of a seed without a dense run are left out. The intervals in the rows have a Bonferroni correction
+/// for the verdicts of all rows, which count 1 + (number of arms) for each row. Throws ConfigError if the measure is
+/// undefined for the dense runs: their loss is at or below the reference, they have no accuracy, or they do not reach
+/// the target.
 FreezeValidation validate_freeze(const std::vector<std::string>& candidates, const std::vector<std::string>& arms,
                                  std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials,
                                  const FreezeCriterion& criterion);

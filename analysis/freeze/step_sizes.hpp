@@ -35,10 +35,11 @@ StepSizes view_step_sizes(const sim::LogReader& log);
 struct CompressionSeries {
   std::vector<Index> steps;
   /// Quality delta of the codec. Workers: 1 - (mean over workers of ||y - C(y)|| / ||y||)^2; servers: 1 - ||y -
-  /// C(y)||^2 / ||y||^2. Below 0, the error is longer than the vector.
+  /// C(y)||^2 / ||y||^2. A negative delta means that the error has a larger norm than the vector.
   std::vector<double> worker_delta, server_delta;
   std::vector<double> error_share;  ///< ||e|| (root mean square over workers) / ||m||
-  /// Mean training losses over a tenth of the run (at least ten steps), before the freeze and at the end of the run.
+  /// Mean training losses over two windows of a tenth of the run (at least ten steps) each: the window that ends with
+  /// the freeze, and the last window of the run.
   double loss_before = 0, loss_after = 0;
 };
 

@@ -30,7 +30,7 @@ class SharedComputing {
   };
   explicit SharedComputing(std::span<const NamedRun> runs);
 
-  /// Returns the size of one of the runs, with the compute time of its group.
+  /// Returns the RunSize of one of the runs, with the compute time that its group shares.
   RunSize size_of(const Summary& run) const;
   /// Returns the groups in the order of their first runs.
   const std::vector<ComputingGroup>& groups() const { return groups_; }

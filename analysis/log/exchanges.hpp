@@ -11,7 +11,8 @@
 
 namespace onebit::analysis {
 
-/// The steps from first to last, inclusive, each with the same exchanges; the list is empty for local steps.
+/// The steps from `first` to `last`, inclusive, all of which have the same exchanges. `each` lists the exchanges of one
+/// such step; it is empty for local steps.
 struct StepRange {
   Index first = 0, last = 0;
   netmodel::TrafficList each = {};

@@ -17,11 +17,11 @@ struct HybridRules {
   std::string codec = kNoCodec;
   double density = 0.05;   ///< dct-mp and sparse codecs: share of the values that are sent
   double value_bytes = 4;  ///< dct-mp: bytes of a value
-  /// Assumed factors by which the exchanges of the tables (model_ratio) and those of the optimizer (data_ratio) send
-  /// fewer bytes, at no cost.
+  /// Assumed factors by which the bytes of the tables' exchanges (model_ratio) and of the optimizer's exchanges
+  /// (data_ratio) are divided. This saving is assumed to cost nothing.
   double model_ratio = 1, data_ratio = 1;
-  /// Whether dense Adam, with which jobs are compared, has the same codec and model_ratio; otherwise its embeddings are
-  /// dense.
+  /// Whether dense Adam, with which jobs are compared, uses the same codec and model_ratio; if not, it sends its
+  /// embeddings uncompressed.
   bool same_boundary = false;
 };
 

@@ -50,9 +50,9 @@ struct Summary {
   double auc = std::numeric_limits<double>::quiet_NaN();  ///< held-out AUC of the last evaluation; NaN: as for accuracy
   /// Part of `bytes` that crossed a boundary as activations or their gradients; NaN: the run had no boundary.
   double boundary_bytes = std::numeric_limits<double>::quiet_NaN();
-  /// Last evaluation through the boundary's codec; NaN: none, or the run diverged.
+  /// Held-out loss and AUC of the last evaluation, made through the boundary's codec; NaN: none, or the run diverged.
   double boundary_loss = std::numeric_limits<double>::quiet_NaN(), boundary_auc = boundary_loss;
-  /// For each of these columns of /steps, its mean over the run; NaN if the log lacks the column.
+  /// Means over the run of the columns of /steps that have the same names; NaN if the log lacks the column.
   double boundary_sent_share = std::numeric_limits<double>::quiet_NaN(), boundary_forward_kept = boundary_sent_share,
          boundary_backward_kept = boundary_sent_share, boundary_gradient_cosine = boundary_sent_share;
   double step_messages = 0;  ///< messages that one worker sends in a step, mean over the run
@@ -99,7 +99,7 @@ Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& excha
                   std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model = netmodel::LinkLoad(),
                   const PriceRules& rules = {});
 
-/// Returns the size of a run, with its own compute time instead of one that it shares with other runs.
+/// Returns the RunSize of a run, with the run's own compute time instead of one that it shares with other runs.
 RunSize size_of(const Summary& run);
 
 /// Returns the communication times of a timeline's stages.

@@ -43,13 +43,13 @@ struct RunSize {
 /// Whether the workload's number of parameters differs from a model's by at most a tenth.
 bool has_size_of(const netmodel::Workload& workload, Index parameters);
 
-/// Throws ConfigError if the workload's number of parameters differs from the model's by more than a tenth, so that its
-/// compute times do not fit the exchanges, or if it has embedding tables, whose exchanges no log records. A workload
-/// without parameters fits every model. `where` names the log or the arm.
+/// Throws ConfigError if the workload's number of parameters differs from the model's by more than a tenth, because the
+/// workload's compute times then do not fit the exchanges, or if the workload has embedding tables, because no log
+/// records their exchanges. A workload without parameters fits every model. `where` names the log or the arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
 
-/// Returns the workload of the rules with the run's number of parameters; without a workload, one with the run's own
-/// compute time, a third of which is the forward pass.
+/// Returns the workload of the rules, but with the run's number of parameters. If the rules have no workload, returns
+/// one with the run's own compute time, a third of which is the forward pass.
 netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules);
 
 /// Returns the compute times on a cluster's GPUs, with the replacements that the rules give.
@@ -87,7 +87,7 @@ struct StageTime {
 };
 
 /// Maps steps to seconds. The times of computing, exchange, codec and update add up, unless the rules let them overlap.
-/// A codec takes time in steps of a compressed stage (StepRange::compressed) that exchange something.
+/// A codec takes time only in those steps of a compressed stage (StepRange::compressed) that exchange something.
 class Timeline {
  public:
   /// Throws ConfigError if the cluster cannot hold the workers, or the workload of the rules does not fit the run.

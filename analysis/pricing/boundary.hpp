@@ -11,9 +11,9 @@ namespace onebit::analysis {
 /// Names of the codecs that a boundary may have, kNoCodec first.
 std::vector<std::string> boundary_codecs();
 
-/// Returns the boundary that the rules describe. `block`: numbers that one GPU sends to another and that are encoded
-/// together. Throws ConfigError for an unknown codec, one that does not fit a boundary (its volume depends on the data,
-/// or it needs the numbers of other GPUs), and a density that is not between 0 and 1.
+/// Returns the boundary that the rules describe. `block`: how many numbers one GPU encodes together and sends to
+/// another GPU. Throws ConfigError for an unknown codec, for a codec that a boundary cannot use (because its volume
+/// depends on the data or it needs the numbers of other GPUs), and for a density that is not between 0 and 1.
 netmodel::Boundary boundary_of(const HybridRules& rules, Index block);
 
 }  // namespace onebit::analysis

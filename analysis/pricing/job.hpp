@@ -34,8 +34,9 @@ struct Job {
 struct JobPlan {
   PriceRules rules;      ///< pricing rules, which must contain a workload
   Index parameters = 0;  ///< number of parameters to use instead of the workload's; 0: keep the workload's
-  /// Share of the steps before the last stage; NaN: that of the freeze policy, or 0.15 if it has none. For an optimizer
-  /// with its own schedule, this share determines the length of the run, unless the run's steps are given.
+  /// Share of the steps that come before the last stage; NaN: the share that the freeze policy gives, or 0.15 if it
+  /// gives none. For an optimizer with its own schedule, this share determines the length of the run, unless the run's
+  /// steps are given.
   double warmup_share = PriceRules::kNotGiven;
   Index workers = 0;   ///< number of workers; 0: as many as the cluster's GPUs
   sim::RunConfig run;  ///< run whose optimizer, batch, accumulation and steps are used
@@ -48,9 +49,9 @@ bool is_dense_adam(const Job& job);
 /// activations, since a log does not show how many bytes they would have without a codec.
 bool has_boundary(const Job& job);
 
-/// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: without a codec and
-/// without HybridRules::model_ratio, unless the rules give dense Adam the same boundary. Throws what boundary_of
-/// throws.
+/// Returns what a job's steps do with embedding tables; empty if its workload has none. dense: whether to return the
+/// work of dense Adam's steps, which uses neither the codec nor the model_ratio of HybridRules unless
+/// HybridRules::same_boundary is set. Throws what boundary_of throws.
 std::optional<netmodel::HybridWork> hybrid_of(const Job& job, bool dense);
 
 /// Plans the exchanges of a job. Throws ConfigError if

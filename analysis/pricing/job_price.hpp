@@ -20,7 +20,7 @@ struct ClusterPrice {
   netmodel::Cluster cluster;
   Index nodes = 1, width = 1;
   std::string basis;  ///< source of the compute times
-  /// Memory of a GPU with the optimizer; absent for a log's model.
+  /// Memory that the optimizer's steps need on a GPU; absent for the model of a log.
   std::optional<netmodel::MemoryEstimate> memory{};
   StagePrice dense;                    ///< Adam with a dense all-reduce of the gradients
   std::vector<StagePrice> stages;      ///< prices of the optimizer's stages, in order
@@ -34,8 +34,8 @@ struct ClusterPrice {
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool faster_below = true;  ///< whether the last stage is faster below break_even; otherwise above it
   bool always_faster = false;
-  /// Estimates with the stages within a step: of the last stage's step that sends the most bytes, and of dense Adam's
-  /// step. Absent without embedding tables.
+  /// Estimates of the stages within a single step: `hybrid` for the step of the last stage that sends the most bytes,
+  /// `dense_hybrid` for dense Adam's step. Absent if the workload has no embedding tables.
   std::optional<netmodel::HybridEstimate> hybrid{}, dense_hybrid{};
   std::set<std::string> extended{};  ///< warnings about extrapolated cost tables, with their ranges
 };
@@ -47,7 +47,8 @@ ClusterPrice price_steps(const Job& job, const netmodel::Cluster& cluster, const
 /// Prices a job on a cluster. Throws ConfigError if the workers do not fit the cluster.
 ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);
 
-/// Returns the speed-up of the last stage over dense Adam, from a sample of its steps if there are many kinds.
+/// Returns the speed-up of the last stage over dense Adam, computed from a sample of the stage's steps if they are of
+/// many kinds.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModel& model);
 
 /// Writes a GOAL schedule of the step that sends the most bytes in the last stage. Throws IoError, and ConfigError for

@@ -5,7 +5,7 @@
 
 namespace onebit::analysis {
 
-/// Speed-up against the rate of the network.
+/// Speed-up of a job as a function of the network's rate.
 struct SpeedupCurve {
   Index gpus_per_node = 1;
   std::vector<double> rates, speedups;  ///< rates in bytes per second; speed-ups of the last stage over dense Adam

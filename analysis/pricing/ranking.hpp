@@ -39,10 +39,10 @@ struct Ranking {
   std::vector<std::pair<std::string, std::string>> refused;  ///< optimizers without a price, and the reasons
 };
 
-/// Prices plans that differ in their optimizers, and sorts them by samples per second. All are compared with dense Adam
-/// at the same boundary of embedding tables. For the ranges, all times on the cluster's links are lengthened or
-/// shortened by its uncertainty, in the same way for all methods. Optimizers that cannot be planned are listed. If none
-/// can be planned, throws what plan_job throws.
+/// Prices plans that differ in their optimizers, and sorts them by samples per second. All methods are compared with
+/// dense Adam that has the same boundary of embedding tables. For the ranges, all times on the cluster's links are
+/// lengthened or shortened by its uncertainty, in the same way for all methods. Optimizers whose plans fail are listed
+/// in Ranking::refused. If all plans fail, throws what plan_job throws.
 Ranking rank(std::span<const JobPlan> plans, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);
 
 /// Part of a step that takes the most time in a method's last stage.

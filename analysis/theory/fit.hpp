@@ -40,8 +40,8 @@ struct RatePoint {
 RatePoint rate_point(const sim::LogReader& log, Variable variable);
 
 /// Runs that differ only in the variable and the seed, and the power law through them. For Variable::errors they differ
-/// in options that cause errors: the codec, and the quadratic's noise and heterogeneity. Learning rates differ only
-/// if each setting of the variable has its own.
+/// in options that cause errors: the codec, and the quadratic's noise and heterogeneity. The runs have different
+/// learning rates only if each setting of the variable has its own rate.
 struct RateFit {
   std::string name;                    ///< the optimizer; with several fits, also what distinguishes them
   std::string optimizer;               ///< name of the optimizer; empty: not in the log
@@ -50,11 +50,11 @@ struct RateFit {
   PowerFit fit;
 };
 
-/// Fits groups of runs; the fits are in the order of their first runs. If runs of one setting used several learning
-/// rates, each rate has its own fit. The theory of 1-bit Adam (Corollary 1) has exponents of -1/2 in steps and in
-/// workers where noise dominates and the learning rate scales as sqrt(workers / steps), and of 2/3 in errors where
-/// errors dominate and the rate scales as errors^(-2/3). Throws what the reader, rate_point and fit_power throw, and
-/// ConfigError naming the fit if its runs have only one setting.
+/// Fits groups of runs; the fits are in the order of their first runs. If runs with the same setting of the variable
+/// used several learning rates, each rate has its own fit. The theory of 1-bit Adam (Corollary 1) predicts exponents of
+/// -1/2 in steps and in workers where noise dominates and the learning rate scales as sqrt(workers / steps), and of 2/3
+/// in errors where errors dominate and the rate scales as errors^(-2/3). Throws what the reader, rate_point and
+/// fit_power throw, and ConfigError naming the fit if its runs have only one setting.
 std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable);
 
 }  // namespace onebit::analysis

@@ -53,7 +53,7 @@ struct BoundRow {
 /// Error feedback's bound E||e||^2 <= 4 (1 - delta) G^2 / delta^2 (Karimireddy et al. 2019, Lemma 3; G^2 is the mean
 /// square of the input), in the units of the exchanged vectors. It applies to workers if the optimizer feeds their own
 /// gradients into the exchange and delta is in (0, 1]; otherwise the values are NaN. It does not apply to a momentum
-/// that went through a codec, because that contains the codec's errors.
+/// that went through a codec, because such a momentum contains the codec's errors.
 struct ErrorBound {
   double error_square = std::numeric_limits<double>::quiet_NaN();  ///< largest mean square of the errors over workers
   double bound = std::numeric_limits<double>::quiet_NaN();

@@ -27,8 +27,8 @@ AdamStep adam_numbers(const OptimizerConfig& config, const VarianceBias& bias, I
 
 class AdamCore {
  public:
-  /// Makes the common part of an optimizer. dry_runs: steps that update nothing, for the freeze policy. Throws
-  /// ConfigError for a no-decay pattern that matches no tensor.
+  /// Makes the common part of an optimizer. dry_runs: number of steps that update nothing, which is passed to the
+  /// freeze policy. Throws ConfigError for a no-decay pattern that matches no tensor.
   AdamCore(const Problem& problem, const OptimizerConfig& config, Index dry_runs = 0);
 
   const device::Device& device() const { return device_; }

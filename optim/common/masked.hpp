@@ -10,7 +10,8 @@ namespace onebit::optim {
 /// kept at 0. This class watches for gradients at these coordinates.
 class MaskedCoordinates {
  public:
-  /// Finds the masked coordinates. frozen: the parts of the variance that are frozen; other parts have none.
+  /// Finds the masked coordinates. frozen: the parts of the variance that are frozen; the other parts have no masked
+  /// coordinates.
   MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance, std::span<const Range> frozen);
   MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance);
 
@@ -25,8 +26,8 @@ class MaskedCoordinates {
 
   /// Checks the gradients of a group of this device's workers.
   void watch(Range group, const float* gradients, Index stride);
-  /// Reports a gradient at masked coordinates as an event, once per run, for the first worker on any device that has
-  /// one. Waits for the device. Collective.
+  /// Once per run, reports an event if any worker on any device has a gradient at masked coordinates; the event names
+  /// the first such worker. Waits for the device. Collective.
   void report(StepReport& report);
 
  private:

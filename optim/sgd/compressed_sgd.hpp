@@ -84,8 +84,8 @@ std::unique_ptr<Optimizer> make_onebit_sgd(const Problem& problem, const Optimiz
 std::unique_ptr<Optimizer> make_signsgd(const Problem& problem, const OptimizerConfig& config);
 
 /// The exchange of the majority vote (Bernstein et al., ICML 2018 and ICLR 2019): signs without a scale in both
-/// directions, and no error feedback. sign(0) = +1 and a tie is +1, since a bit cannot encode 0: a coordinate without
-/// gradients moves by -lr.
+/// directions, and no error feedback. Both sign(0) and a tie count as +1, since a bit cannot encode 0, so a coordinate
+/// without gradients moves by -lr.
 compress::ExchangeConfig majority_vote(const OptimizerConfig& config);
 
 }  // namespace onebit::optim

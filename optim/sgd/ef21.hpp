@@ -20,7 +20,7 @@ namespace onebit::optim {
 /// so the sum h is then an EF21 estimate of mean(h_i). Error feedback is always on, because it is the algorithm.
 class Ef21 final : public CompressedSgd {
  public:
-  /// Makes either method. eta: share of the new gradient in v_i; 1 for EF21.
+  /// Makes EF21 or EF21-SGDM. eta: share of the new gradient in v_i; 1 for EF21.
   Ef21(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method, double eta);
 
   void visit_state(device::StateVisitor& visitor) override {

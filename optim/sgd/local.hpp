@@ -26,7 +26,7 @@ class LocalOptimizer : public Optimizer {
  protected:
   LocalOptimizer(const Problem& problem, const OptimizerConfig& config);
 
-  /// Adds the gradients of the given rows of this device to their moments.
+  /// Updates the moments of the given rows of this device with the gradients of these rows.
   virtual void take(Range rows, const float* gradients, Index stride, const float* factors) = 0;
   /// Moves the weights in rows `from` by one step and writes them to rows `to`, which may be the same rows. Returns the
   /// squared length of each row's step.

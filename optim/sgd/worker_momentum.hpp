@@ -18,7 +18,7 @@ struct WorkerMomentum {
 /// Nesterov's. A block is a set of elements that share a scale in the exchange; the paper's codec is sign-l1.
 ///
 /// ef-sgdm: EF-SGD with momentum at the workers, as in its authors' code (Karimireddy et al. 2019): the heavy ball, m_i
-/// = mu m_i + g_i, p_i = m_i + (lr_{t-1} / lr_t) e_i, or Nesterov's, which is dist-ef-sgdm.
+/// = mu m_i + g_i, p_i = m_i + (lr_{t-1} / lr_t) e_i, or Nesterov's momentum, which makes it dist-ef-sgdm.
 ///
 /// signum: signSGD with momentum (Bernstein et al. 2018, Algorithm 2; 2019 for the majority vote):
 /// m_i = beta1 m_i + (1 - beta1) g_i.

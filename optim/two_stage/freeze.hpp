@@ -8,7 +8,8 @@
 
 namespace onebit::optim {
 
-/// Scope of a rule: it freezes the variances of all tensors together, or each tensor's variance when it becomes stable.
+/// Scope of a rule: whether it freezes the variances of all tensors together, or each tensor's variance when it becomes
+/// stable.
 enum class FreezeScope { run, tensor };
 
 struct FreezeConfig {
@@ -36,7 +37,7 @@ Index default_dwell(Index lag);
 /// published: freezes at the first update at which the ratio of the stored variance reaches the threshold (1-bit Adam,
 /// Tang et al. 2021, section 7.1; here the ratio is symmetric). Under both rules, a ratio counts only once `after`
 /// updates have been made and the learning-rate warm-up is over. The stored variance starts at 0, so its ratio begins
-/// far below 1; if gradients shrink, it rises to 1 and falls again. On the way, it may reach any threshold.
+/// far below 1; if gradients shrink, the ratio rises to 1 and then falls again. On the way, it may reach any threshold.
 ///
 /// auto: freezes when the ratio of the corrected variance, which preconditions the steps, has stayed at or above the
 /// threshold for `dwell` steps.
@@ -44,7 +45,7 @@ class FreezePolicy {
  public:
   /// Makes a policy for one run. total_steps, lr_warmup and dry_runs (steps that update nothing) are numbers of steps;
   /// beta2 gives the default lag. Throws ConfigError for a malformed policy, values out of range, or a freeze that
-  /// cannot come before the end of the run, which would then never compress.
+  /// cannot come before the end of the run, because the run would then never compress.
   FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2, Index dry_runs = 0);
 
   enum class Kind { fixed, automatic, published, never };

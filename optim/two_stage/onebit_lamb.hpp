@@ -28,7 +28,7 @@ namespace onebit::optim {
 /// coeff_beta^K, and r compares v_K / (1 - beta2^K) with fresh_t / (1 - beta2^t). Masked coordinates do not count in r,
 /// which is 1 if all are masked. A tensor whose momentum is zero at the freeze has a_l = 1 and is left out of the mean
 /// of the s_k. If the frozen variance has a floor, r compares it with a fresh variance that has the same floor. A step
-/// that refreshes the variance also updates the fresh one.
+/// that refreshes the frozen variance also updates the fresh variance.
 ///
 /// OnebitLambQuirks lists what else deepspeed semantics change.
 class OnebitLamb : public TwoStage {

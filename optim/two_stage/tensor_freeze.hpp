@@ -11,7 +11,7 @@ namespace onebit::optim {
 /// stage begins when the first tensor is frozen. From then on
 /// - frozen tensors exchange their momenta compressed; the others exchange theirs uncompressed and continue as in Adam;
 /// - a variance that is not yet frozen is updated with the mean gradient that the exchanged momentum implies,
-///   g = (m_t - beta1 m_{t-1}) / (1 - beta1); with clipping it is the mean of the workers' clipped gradients;
+///   g = (m_t - beta1 m_{t-1}) / (1 - beta1); with clipping, g is the mean of the workers' clipped gradients;
 /// - the variance is stored without bias, so that tensors frozen at different updates need no separate corrections:
 ///   v_t = (beta2 w_{t-1} v_{t-1} + (1 - beta2) g^2) / w_t, w_t = 1 - beta2^t, or 1 if no bias is removed.
 /// A tensor whose variance is 0 is never stable. Empty tensors are counted neither in the total number of tensors nor

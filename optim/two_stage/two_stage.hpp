@@ -25,9 +25,9 @@ namespace onebit::optim {
 ///
 /// Three options are our own extensions and are off by default:
 /// - variance_floor: the frozen variance is raised to this floor.
-/// - variance_refresh R: every R-th step of the compression stage is dense. Its mean gradient updates momentum and
-/// variance, and the floor is applied again; the errors of workers and servers are left unchanged. Such steps report
-/// the warm-up phase.
+/// - variance_refresh R: every R-th step of the compression stage is dense. The mean gradient of such a step updates
+/// momentum and variance, and the floor is applied again; the errors of workers and servers are left unchanged. Such
+/// steps report the warm-up phase.
 /// - freeze.scope tensor: see TensorFreeze. Only 1-bit Adam has it. In the step after a tensor's freeze, a new exchange
 /// is made and adopts the errors of the old one; while it does so, both take up memory.
 class TwoStage : public Optimizer {
@@ -48,9 +48,9 @@ class TwoStage : public Optimizer {
   const OptimizerConfig& config() const { return config_; }
   AdamCore& core() { return core_; }
   const AdamCore& core() const { return core_; }
-  /// The numbers of the current update with the frozen variance.
+  /// Coefficients of the current update, which uses the frozen variance.
   AdamStep frozen_step() const { return core_.numbers(updates_, variance_updates_, lr()); }
-  /// Roots [tensors] of the floor of the corrected variance; 0 if there is none.
+  /// Square root of the floor of the corrected variance in each tensor, [tensors]; 0 if there is no floor.
   const device::Buffer<float>& least_roots() const { return least_roots_; }
   /// Number of parameter updates so far, including the current one.
   Index updates() const { return updates_; }

@@ -11,8 +11,9 @@ namespace onebit::optim {
 /// 0/1 Adam's variance schedule alone (Lu et al., ICLR 2023): the variance is updated in the same steps and frozen
 /// after the same step, but every step averages the gradients uncompressed, and no step is local. It differs from Adam
 /// only in the rare updates and the freeze of the variance, and 0/1 Adam differs from it only in compression and local
-/// steps. Bias correction and masked coordinates are those of ZeroOneAdam in paper semantics. So are the phases up to
-/// the freeze; after it, the phase is compression. The mean gradient is clipped in every step.
+/// steps. Bias correction and masked coordinates are those of ZeroOneAdam in paper semantics. The phases up to the
+/// freeze are also those of ZeroOneAdam; after the freeze, the phase is compression. The mean gradient is clipped in
+/// every step.
 class ZeroOneAdam32 final : public Optimizer {
  public:
   ZeroOneAdam32(const Problem& problem, const OptimizerConfig& config);

@@ -7,15 +7,16 @@
 
 namespace onebit::optim {
 
-/// The phase of 0/1 Adam after its variance is frozen: every worker has its own momentum and a drift, its move since
-/// the last synchronisation.
+/// The phase of 0/1 Adam after its variance is frozen: every worker has its own momentum and its own drift, which is
+/// its move since the last synchronisation.
 class ZeroOneLocal {
  public:
   /// Makes the local phase. variance [parameters]: the frozen variance, which must outlive this object.
   ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const ZeroOneAdamQuirks& quirks,
                const device::Buffer<float>& variance);
 
-  /// Starts from the momentum at the freeze [parameters] and the weights x, which are the same for all workers then.
+  /// Starts the phase with the momentum [parameters] and the weights x at the freeze, when all workers still have the
+  /// same weights.
   void start(const device::Buffer<float>& momentum, const device::Buffer<float>& x);
 
   void visit_state(device::StateVisitor& visitor);
@@ -26,8 +27,8 @@ class ZeroOneLocal {
   /// Adds gradients to the momenta of the given rows of this device. factors: the factor of each row's gradient.
   void absorb(Range rows, const float* gradients, Index stride, const float* factors);
 
-  /// Makes a silent step (step) or one that ends with a synchronisation (synchronise). Both return the squared length
-  /// of each worker's move.
+  /// step() makes a silent step, and synchronise() makes a step that ends with a synchronisation. Both return the
+  /// squared length of each worker's move.
   std::vector<double> step(const AdamStep& numbers, device::Buffer<float>& x);
   std::vector<double> synchronise(const AdamStep& numbers, compress::CompressedMean& exchange, device::Buffer<float>& x,
                                   StepReport& report);
