@@ -20,7 +20,7 @@ struct ClusterPrice {
   netmodel::Cluster cluster;
   Index nodes = 1, width = 1;
   std::string basis;  ///< source of the compute times
-  /// Memory that the optimizer's steps need on a GPU; absent for the model of a log.
+  /// Memory that a GPU needs with the optimizer; absent if a log is priced.
   std::optional<netmodel::MemoryEstimate> memory{};
   StagePrice dense;                    ///< Adam with a dense all-reduce of the gradients
   std::vector<StagePrice> stages;      ///< prices of the optimizer's stages, in order
