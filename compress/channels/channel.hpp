@@ -40,7 +40,8 @@ struct ExchangeSeconds {
   device::Seconds server = 0;    ///< mean, second compression, decoding
 };
 
-/// Squared norms, for one exchange, of a codec's input y and of the error e that it left, and how much it sent.
+/// What a codec did in one exchange: the squared norms of its input y and of the error e that it left, and how much it
+/// sent.
 struct CodecSquares {
   double error = 0;
   double input = 0;

@@ -20,8 +20,8 @@ struct CountSketch {
   }
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n == 0 ? 0 : 4 * rows * shape(n).columns; }
 
-  /// Returns the costs. In every row, an element is added at a scattered place, and is later read from there for its
-  /// estimate. Candidates are then selected by their estimates.
+  /// Returns the costs. Each element is added at one scattered place in every row of the sketch, and these places are
+  /// read again for its estimate. Candidates are then selected by their estimates.
   netmodel::CodecPasses passes() const {
     const auto lookups = static_cast<double>(rows) * netmodel::kScatteredBytes / 2;
     const double select = lookups + 4 + 4 * kSelectionPasses;

@@ -21,7 +21,8 @@ class GlobalTopKMean final : public Channel {
   /// Makes the channel. `layout` and `codec` must outlive it.
   GlobalTopKMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec);
 
-  /// Whether a codec sends a few unchanged elements, chosen deterministically, in payloads of one size.
+  /// Whether the channel accepts a codec: one that sends a few elements unchanged, chooses them deterministically, and
+  /// has payloads of one size.
   static bool fits(const Codec& codec);
 
   Index error_stride() const override { return gather_.error_stride(); }

@@ -5,7 +5,7 @@
 
 namespace onebit::compress {
 
-/// Copies one decoded row to the places of its errors; padding becomes 0.
+/// Copies a decoded row, which is in parameter order, to a row in the order of the errors; padding becomes 0.
 struct SpreadKernel {
   const Segment* segments;
   const float* parameters;
@@ -35,8 +35,8 @@ struct SumKernel {
   }
 };
 
-/// Subtracts from the receiver's row what the merge dropped, which the codec left in the sender's row. The receiver
-/// keeps the elements that were encoded.
+/// Subtracts the sender's row, in which the codec left what the merge dropped, from the receiver's row. The receiver's
+/// row then holds only the elements that were encoded.
 struct KeepKernel {
   MergePairs pairs;
   ONEBIT_HOST_DEVICE void operator()(Index pair, Index i) const {
@@ -54,7 +54,7 @@ struct RestoreKernel {
   }
 };
 
-/// Adds to a worker's error what it dropped in a merge, for elements that reached the result by another path.
+/// Adds what a worker dropped in a merge to that worker's error, for elements that reached the result by another path.
 struct RememberKernel {
   const float* result;
   const float* dropped;
@@ -64,7 +64,7 @@ struct RememberKernel {
   }
 };
 
-/// Writes the merged row, divided by the number of workers, to its parameters.
+/// Divides the merged row by the number of workers and writes it to the places of its parameters.
 struct GlobalMeanKernel {
   const Segment* segments;
   const float* row;

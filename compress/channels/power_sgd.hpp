@@ -10,9 +10,9 @@ namespace onebit::compress {
 
 /// PowerSGD (Vogels et al. 2019, Algorithms 1 and 2). For every matrix M_w = gradient + error of worker w: P = mean of
 /// M_w Q, orthonormalised; Q = mean of M_w^T P; the result is P Q^T. That takes two all-reduces, one of r numbers per
-/// row and one of r numbers per column. Q is kept for the next step (warm start) or drawn anew at every step, as normal
-/// random numbers. A worker's error is M_w minus the common result, so the mean of the errors and the result add up to
-/// the mean input.
+/// row and one of r numbers per column. Q is kept for the next step (warm start), or consists of normal random numbers
+/// that are drawn anew at every step. A worker's error is M_w minus the common result, so the mean of the errors and
+/// the result add up to the mean input.
 ///
 /// Q is also orthonormalised before M_w Q, as PyTorch's hook does. This changes neither the span nor P Q^T, but keeps
 /// the columns of M_w Q from becoming nearly parallel, which would amplify rounding errors.

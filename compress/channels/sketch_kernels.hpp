@@ -89,7 +89,7 @@ struct EstimateKernel {
   }
 };
 
-/// Writes the indices of the k largest of n values in ascending order, as a single item.
+/// Writes the indices of the k largest of n values, in ascending order. The launch has a single item.
 struct LargestIndicesKernel {
   const float* values;
   Index n, k;

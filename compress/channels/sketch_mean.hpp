@@ -6,9 +6,9 @@
 namespace onebit::compress {
 
 /// Sketched-SGD (Ivkin et al. 2019, Algorithms 1 and 2): each worker's vector of all tensors is sketched, and the
-/// sketches are all-reduced. The exact means of the elements with the 4 k largest estimates are then all-reduced, and
-/// the k largest means are the result. A worker's error is its vector without these k elements, so result and errors
-/// add up to the input.
+/// sketches are all-reduced. A second all-reduce then computes the exact means of the elements with the 4 k largest
+/// estimates, and the k largest of these means are the result. A worker's error is its vector without these k elements,
+/// so result and errors add up to the input.
 ///
 /// Deviations: an all-reduce replaces the paper's parameter server; candidates are the largest estimates, without
 /// HEAVYMIX's random filling, as in the authors' experiments (P = 4).

@@ -21,8 +21,8 @@ class StartFactors {
   /// The factors before the first step.
   std::vector<float> first() const;
 
-  /// Returns the new factors with which a step (counted from 1) starts; empty if it continues with the factors of the
-  /// last step. Throws ConfigError if every step needs new factors and this step was not recorded.
+  /// Returns the new factors if a step (counted from 1) starts with new ones; empty if it continues with those of the
+  /// previous step. Throws ConfigError if every step needs new factors and this step was not recorded.
   std::optional<std::vector<float>> anew(Index step) const;
 
  private:

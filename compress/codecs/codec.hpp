@@ -56,7 +56,7 @@ struct EncodeInput {
   const float* factors = nullptr;  ///< [group]: factors of the rows, in device memory
   const float* weights = nullptr;  ///< [parameters]; used only with `shared`; null: all 1
 
-  /// The input without the group's first `count` workers.
+  /// Returns the input of the group's remaining workers, without the first `count`.
   EncodeInput without_first(Index count) const {
     EncodeInput rest = *this;
     rest.rows += count * stride;
@@ -107,7 +107,7 @@ class Codec {
 
   /// Whether an all-reduce of payloads leaves the tensor dense.
   virtual bool keeps_dense(const Tensor&) const { return false; }
-  /// Clipping bound of a codec with a shared_max, in root mean squares of the segment; 0: no clipping.
+  /// Clipping bound of a codec with a shared_max, as a multiple of the segment's root mean square; 0: no clipping.
   virtual double clip() const { return 0; }
 
   /// Sets the share of the elements that a sparse codec sends from now on, in (0, 1]. Payloads that were made earlier

@@ -146,7 +146,7 @@ struct DecodeSegments {
   }
 };
 
-/// Returns the clipping bound, `clip` root mean squares of y; the largest float if `clip` is 0.
+/// Returns the clipping bound: `clip` times the root mean square of y, or the largest float if `clip` is 0.
 template <class Lanes>
 ONEBIT_DEVICE float clip_limit(const float* y, Index n, double clip, const Lanes& lanes) {
   if (clip == 0) return to_finite(HUGE_VAL);

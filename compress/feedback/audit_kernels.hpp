@@ -31,7 +31,8 @@ struct PlaceErrorsKernel {
   }
 };
 
-/// Yields an element's terms in the squared norms of a FeedbackBalance: one row per member, in the members' order.
+/// Yields what an element contributes to the squared norms of a FeedbackBalance: row r belongs to the member r of that
+/// struct, counted from 0.
 struct BalanceTerm {
   static constexpr Index count = 5;
   const float* input;

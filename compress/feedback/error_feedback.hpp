@@ -25,7 +25,7 @@ void with_error_feedback(const SegmentTable& table, const EncodeInput& input, Er
   }
 }
 
-/// Whether the kernel of with_error_feedback leaves out active elements.
+/// Whether the kernel of with_error_feedback skips padding elements that are active.
 inline bool leaves_padding(const SegmentTable& table, const EncodeInput& input) {
   return input.rows != nullptr && table.padding().count() > 0;
 }

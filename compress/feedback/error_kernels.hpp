@@ -50,8 +50,8 @@ struct FeedKernel {
   }
 };
 
-/// Yields term(y) for errors that already hold y. With `skip_real`, it starts after a segment's real elements, at
-/// the padding.
+/// Yields term(y) for errors that already hold y. With `skip_real`, element 0 is the first padding element of a
+/// segment, which follows its real elements.
 template <class Term>
 struct TermKernel {
   const Segment* segments;
@@ -168,7 +168,7 @@ struct RefuseKernel {
   }
 };
 
-/// Copies the errors of a segment from their place in a row of one layout to their place in a row of another.
+/// Copies the errors of a segment between rows of two layouts, in which they may have different places.
 struct CopyErrorsKernel {
   const float* from;
   Index from_stride;

@@ -43,7 +43,7 @@ class FeedbackAudit {
   /// Called only if errors are rounded.
   void leave(Range group, const float* errors);
 
-  /// Remembers the errors that the next exchange carries in. Collective.
+  /// Remembers the errors with which the next exchange starts. Collective.
   void remember(const StoredErrors& worker_errors, const device::Buffer<float>& server_error);
   bool remembers() const { return remembers_; }
   void forget() { remembers_ = false; }

@@ -56,7 +56,7 @@ class SegmentTable {
   device::ItemSizes item_sizes(Index rows = 1) const {
     return {.count = rows * sizes_.count, .longest = sizes_.longest, .total = rows * sizes_.total};
   }
-  /// Number of elements in a row of errors, up to the last one of this table.
+  /// Number of elements in a row of errors up to and including the last one that belongs to this table.
   Index state_end() const { return state_end_; }
 
  private:
@@ -121,8 +121,8 @@ class ExchangeLayout {
 /// per element, one scale per server's chunk). `layout` must have been made for the same tensors, with none left out.
 std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::span<const Index> tensor_sizes);
 
-/// The chunks of an exchange that belong to one device's servers, with errors and bytes packed tightly. Together, the
-/// parts of all devices cover the elements of the layout's own tables.
+/// The chunks of an exchange that belong to one device's servers. Their errors and bytes are stored without gaps.
+/// Together, the parts of all devices cover the elements of the layout's own tables.
 class ServerPart {
  public:
   /// Makes the part of one device. servers: the servers of the device, at least one.

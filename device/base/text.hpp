@@ -9,9 +9,10 @@
 
 namespace onebit {
 
-/// Candidates by number of edits to `word`, nearest first, then shortest first; other ties keep their order. A
-/// candidate counts as one edit away if it begins with the word (of at least 3 characters), or if it ends with the word
-/// preceded by a dot or, in a candidate without dots, by a dash.
+/// The candidates, sorted by the number of edits between them and `word`, fewest first. Among equals, shorter
+/// candidates come first; other ties keep their order. A candidate counts as one edit away if it begins with the word
+/// (of at least 3 characters), or if it ends with the word preceded by a dot or, in a candidate without dots, by a
+/// dash.
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// "did you mean A?" if a candidate is close, else "one of A, B, C", or "nearest: A, B, C" if there are more than 12

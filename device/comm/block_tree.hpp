@@ -37,8 +37,8 @@ struct BlockTree {
   /// Largest number of nodes on the stack at any time, including an open block.
   Index most_nodes() const;
 
-  /// How to join the nodes that remain on the shards' stacks, numbered in rank order: the merges in order, and the
-  /// number of the node that holds the total afterwards.
+  /// How to join the nodes that remain on the shards' stacks: the merges, in the order in which they are made, and the
+  /// number of the node that then holds the total. Nodes are numbered in rank order.
   struct Plan {
     std::vector<Merge> merges;
     Index root = 0;

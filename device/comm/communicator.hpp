@@ -19,17 +19,17 @@ class Communicator {
   virtual Index rank() const = 0;
   virtual Index size() const = 0;
 
-  /// Copies the blocks in to[r] to rank r, whose from[q], where q is this rank's rank(), must list blocks of the same
-  /// shapes. Both have size() entries; a rank's own entry is copied too. The copies include the results of every kernel
-  /// launched before, on every rank; later launches, on any rank, run after the copies. With several ranks, throws
-  /// Error if shapes do not match.
+  /// Copies the blocks in to[r] to the blocks that rank r lists in its from[q], where q is this rank; both lists must
+  /// have blocks of the same shapes. `to` and `from` have size() entries each; a rank's own entry is copied too. The
+  /// copies include the results of every kernel that any rank has launched before; everything that any rank launches
+  /// later runs after the copies. With several ranks, throws Error if shapes do not match.
   virtual void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) = 0;
 
   /// Returns the numbers of all ranks, in host memory and in rank order.
   virtual std::vector<double> all_gather(std::span<const double> own) = 0;
 
-  /// Whether the calling program sends the blocks to the other ranks over its own network. If so, fewer bytes are
-  /// preferable even in a larger number of blocks.
+  /// Whether the calling program sends the blocks to the other ranks over its own network. If so, sending fewer bytes
+  /// is preferable, even if that takes more blocks.
   virtual bool is_network() const { return false; }
 
   /// Bytes of device memory that all_to_all has received from other ranks so far.

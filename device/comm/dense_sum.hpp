@@ -23,8 +23,8 @@ class DenseSum {
   void absorb(Range group, const float* rows, Index stride);
 
   /// Writes the mean over the workers of all shards and starts a new sum. Collective. With several ranks every rank
-  /// combines a slice of the columns and sends it to the others. Shards of whole blocks send the sums of their blocks;
-  /// if any shard holds a part of a block, all send their rows.
+  /// combines a slice of the columns and sends it to the others. If all shards hold whole blocks, they send the sums of
+  /// these blocks; otherwise all shards send their rows.
   void take_mean(float* mean);
 
  private:

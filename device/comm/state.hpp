@@ -16,7 +16,8 @@ enum class ElementType { float32, float64, int64, uint16, uint8, int8 };
 
 Index bytes_of(ElementType type);
 
-/// Elements [first, first + count) of a rank's memory; `global` is the position of the first among those of all ranks.
+/// Elements [first, first + count) of a rank's memory. `global` is the position of element `first` among the elements
+/// of all ranks.
 struct Piece {
   Index first = 0;
   Index global = 0;
@@ -42,7 +43,7 @@ class StateVisitor {
   StateVisitor(const StateVisitor&) = delete;
   StateVisitor& operator=(const StateVisitor&) = delete;
 
-  /// The rank whose state this is.
+  /// The shard whose state is visited.
   const Shard& shard() const { return shard_; }
   /// Whether values are read from the checkpoint rather than written to it.
   virtual bool loads() const = 0;

@@ -15,7 +15,7 @@ inline constexpr Index kDepth = kTilePackets / 4;      ///< terms of a sum that 
 template <std::size_t N>
 using Constant = std::integral_constant<std::size_t, N>;
 
-/// Calls work(Constant<rows>), rows in [1, Most], so that the compiler knows a tile's size.
+/// Calls work(Constant<rows>), where `rows` is from 1 to Most, so that the compiler knows the size of a tile.
 template <std::size_t Most, class Work>
 void with_rows(Index rows, const Work& work) {
   if constexpr (Most > 1) {
@@ -114,7 +114,8 @@ struct PixelPart {
   Index columns = 0;  ///< columns of delta; a tile's columns beyond them are zero
 };
 
-/// For each of Rows channels, sums the number that the tap reads times the packets of delta over the part's pixels.
+/// For each of Rows channels, multiplies the number that the tap reads by the packets of delta, and sums these products
+/// over the part's pixels.
 template <std::size_t Rows, std::size_t Packets>
 void sum_pixels(const Taps& taps, Index tap, const PixelPart& part, float* result) {
   constexpr Index width = static_cast<Index>(Packets) * kLanes;

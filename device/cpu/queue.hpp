@@ -109,7 +109,7 @@ class FlushDenormals {
 #endif
 };
 
-/// Whether `units` units of equal size leave at most an eighth of the threads' time idle.
+/// Whether threads that share `units` units of equal size are idle for at most an eighth of their time.
 inline bool fills(const Queue& queue, Index units) {
   return 8 * units >= 7 * round_up(units, queue.threads());
 }

@@ -15,7 +15,7 @@ namespace detail {
 
 static_assert(std::endian::native == std::endian::little, "words of packed signs are stored byte by byte");
 
-/// For each of 32 packed elements, MSB first in each byte: its bit in the little-endian 32-bit word.
+/// The bit in a little-endian 32-bit word at which each of 32 elements is packed (MSB first in each byte).
 inline constexpr auto kWordBit = [] {
   std::array<std::uint32_t, 32> bit{};
   for (std::uint32_t l = 0; l < 32; ++l) bit[l] = 8 * (l / 8) + 7 - l % 8;
@@ -41,7 +41,7 @@ void pack_run(Index begin, Index end, std::uint8_t* bytes, Predicate predicate) 
   }
 }
 
-/// Elements whose signs are summed at a time: 64 bytes of each row.
+/// Number of elements whose signs are summed at a time. Their signs occupy 64 bytes of each row.
 inline constexpr Index kSignRun = 512;
 
 /// The bits of kSignRun elements of kSignBlock rows: loaded with byte q of row r at bytes[64 r + q], then transposed,
@@ -86,7 +86,8 @@ class SignColumns {
   alignas(64) std::array<std::array<std::uint64_t, 8>, kSignBlock> words_;
 };
 
-/// sums[byte] is the sum of weight or -weight over up to 8 rows, in row order; bit r of the byte is the sign of row r.
+/// sums[byte] is the sum of the weights of up to 8 rows, added in row order, where bit r of the byte gives the sign of
+/// row r's weight.
 struct SignTable {
   void fill(const float* scales, Index scale_stride, Index rows, double all_rows) {
     sums[0] = 0;
@@ -103,8 +104,8 @@ struct SignTable {
   alignas(64) std::array<double, 1 << kSignBlock> sums;
 };
 
-/// The tables of all blocks of a segment's rows. The number of tables is even; the last may be for a block without
-/// rows.
+/// The tables for one segment, one for each block of rows. The number of tables is even; the last one may stand for a
+/// block without rows.
 class SignTables {
  public:
   SignTables(const ScaledSignRows& rows, const float* scales)
@@ -147,8 +148,8 @@ void prefetch(const Element& element, Index i) {
   if constexpr (requires { element.prefetch(i); }) element.prefetch(i);
 }
 
-/// Calls visit(first, count, means) for runs of at most kSignRun of a chunk's n elements; `bits` are the chunk's.
-/// Before a run is visited, calls ahead(i) for every 16th of its elements.
+/// Calls visit(first, count, means) for runs of at most kSignRun of a chunk's n elements. `bits` points to the chunk's
+/// signs in the first row. Before a run is visited, calls ahead(i) for every 16th of its elements.
 template <class Ahead, class Visit>
 void for_each_mean(const ScaledSignRows& rows, const std::uint8_t* bits, const float* scales, Index n,
                    const Ahead& ahead, Visit visit) {

@@ -129,9 +129,9 @@ void reduce_and_pack(const Device& device, Index rows, const Chunks& chunks, con
   device.run([&](const auto& queue) { reduce_and_pack(queue, rows, chunks.view(), kernel, sums, out); });
 }
 
-/// Calls kernel.bind(segment)(i, mean) for every element, where mean is the average over the rows of sign * scale, in
-/// double: each scale is divided by the number of rows; rows are summed in blocks of kSignBlock in row order, two
-/// neighbouring blocks are added, and the pairs are added up in order.
+/// Calls kernel.bind(segment)(i, mean) for every element, where mean is the average of sign * scale over the rows. It
+/// is computed in double: each scale is divided by the number of rows; the rows of each block of kSignBlock are summed
+/// in row order; the sums of neighbouring blocks are added in pairs; and the sums of the pairs are added up in order.
 template <class Kernel>
 void for_each_sign_mean(const Device& device, const Chunks& chunks, const ScaledSignRows& rows, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_sign_mean(queue, chunks.view(), rows, kernel); });
@@ -145,8 +145,9 @@ void reduce_sign_mean(const Device& device, const Chunks& chunks, const ScaledSi
   device.run([&](const auto& queue) { reduce_sign_mean(queue, chunks.view(), rows, kernel, sums); });
 }
 
-/// Reduces one row with a kernel that takes an additional number for every element, sign * scale: kernel.bind(0,
-/// segment)(i, number), or load(i, number) and store(i, loaded). Sums are formed in the order of reduce.
+/// Reduces one row with a kernel that gets an additional number, sign * scale, for every element. It is called as
+/// kernel.bind(0, segment)(i, number), or as load(i, number) and store(i, loaded). Sums are formed in the order of
+/// reduce.
 template <class Kernel>
 void reduce_signs(const Device& device, const Chunks& chunks, const SignVector& signs, const Kernel& kernel,
                   double* sums) {

@@ -65,8 +65,8 @@ class GroupLanes {
     member_.each_in_runs(own.first, own.end(), run, bind);
   }
 
-  /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with a number of lanes suited
-  /// to this size. Of the members of lanes, visit may use only `sum`, `largest` and `once`. After a barrier(), other
+  /// Calls visit(piece, lanes) for every piece in [0, count), with a number of lanes that suits pieces of at most
+  /// `size` elements. Of the members of lanes, visit may use only `sum`, `largest` and `once`. After a barrier(), other
   /// lanes can read what visit wrote.
   template <class Visit>
   ONEBIT_DEVICE void each_piece(Index count, Index size, const Visit& visit) const {
@@ -213,7 +213,7 @@ class GroupLanes {
     return before(index_, chosen);
   }
 
-  /// The member that has chosen the element of this rank.
+  /// The member that has chosen the element of this rank. Ranks start at 0 and follow the order of the members.
   ONEBIT_DEVICE static Index owner(Index rank, const Index* chosen) {
     Index member = 0;
     for (; rank >= chosen[member]; ++member) rank -= chosen[member];

@@ -49,7 +49,7 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
 }
 #endif
 
-/// Computes all products of the batch. A batch given as a single number has one level.
+/// Computes all products of the batch. A batch that is given as a single number n has n groups of one product.
 inline void gemm_batched(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c,
                          Batch batch) {
   device.run([&](const auto& queue) { gemm_batched(queue, shape, a, b, c, batch); });

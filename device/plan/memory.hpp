@@ -23,7 +23,7 @@ class PlanMemory final : public Memory {
   void download(void* target, const void*, Index bytes) override;
   void copy(const Block&, Memory&, const Block&) override {}
 
-  /// Counts the buffers that are allocated and released in a recording, in a pool that all recordings share.
+  /// Counts the buffers that `work` allocates and releases, in a pool that all recordings share.
   std::shared_ptr<const Recording> record(const std::function<void()>& work);
 
   /// Bytes of the largest copy from or to host memory; host code needs a buffer of at least that size for it.

@@ -42,7 +42,7 @@ struct GpuLink {
 /// Generation of a GPU, on which limits of NCCL's protocols depend.
 enum class Generation : std::uint8_t { volta, ampere, hopper, blackwell };
 
-/// A GPU model. Times of a workload that was measured on another model are scaled.
+/// A GPU model. If a workload was measured only on another model, its times are scaled.
 struct Gpu {
   std::string_view name, doc;
   Source source = Source::estimated;
@@ -137,9 +137,9 @@ std::string_view name(Source source);
 /// for estimated ones is a judgement.
 double uncertainty_of(const Cluster& cluster);
 
-/// Returns the cluster with the effective rates and stream caps of all links multiplied by a factor, up to
-/// kFastestLink, and their latencies and times per message divided by it. A nominal rate is raised only if the
-/// effective one exceeds it.
+/// Returns the cluster with faster links: the effective rates and stream caps of all links are multiplied by a factor,
+/// but limited to kFastestLink, and their latencies and times per message are divided by the factor. If an effective
+/// rate then exceeds the nominal one, the nominal rate is raised to it.
 Cluster with_faster_links(Cluster cluster, double factor);
 
 }  // namespace onebit::netmodel

@@ -28,8 +28,8 @@ CallCosts call_costs(const Request& request, const Fabric& fabric);
 /// NCCL: there are always enough channels to fill the links; no CollNet or PAT; no limits per channel.
 Seconds nccl_time(const Request& request, const Fabric& fabric);
 
-/// Returns the protocol of a ring or tree for which nccl_time() is the smallest, LL128 only with NVLink. Returns Simple
-/// for all other algorithms and for exchanges with neighbours.
+/// For a ring or tree, returns the protocol for which nccl_time() is the smallest; LL128 is considered only with
+/// NVLink. Returns Simple for all other algorithms and for exchanges with neighbours.
 Protocol best_protocol(Request request, const Fabric& fabric);
 
 /// Whether NCCL has this algorithm on this fabric: rings and trees on all fabrics, NVLS if three or more GPUs of a

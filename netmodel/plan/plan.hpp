@@ -72,9 +72,9 @@ struct Request {
   Algorithm algorithm = Algorithm::ring;
   Bytes payload;  ///< payload of a rank, as in Traffic
   Protocol protocol = Protocol::simple;
-  /// All-to-all among all ranks with blocks of different sizes: the block that each rank sends to every other one or,
-  /// with by_receiver, gets from every other one. The payload is then that of the busiest rank. Empty: payload / N
-  /// each.
+  /// For an all-to-all among all ranks with blocks of different sizes: for each rank, the size of the block that it
+  /// sends to every other rank or, with by_receiver, receives from every other rank. The payload is then that of the
+  /// busiest rank. Empty: every block has the size payload / N.
   std::vector<Bytes> blocks = {};
   bool by_receiver = false;
 };
@@ -92,7 +92,8 @@ inline constexpr double kTreeShare = 0.92;
 /// fill_time().
 inline constexpr Bytes kMostInFlight{32.0 * (1 << 20)};
 
-/// Returns the longest time to fill and drain the pipeline of a vector, relative to the time of its bytes.
+/// Returns the longest time that filling and draining the pipeline of a vector may take, relative to the time that its
+/// bytes need.
 double longest_fill(Bytes payload);
 
 /// Returns the time in which links wait while a pipeline fills and drains. Trees and NVLS pass pieces of the vector
@@ -112,8 +113,8 @@ void check_flows(Index count, std::string_view model);
 Index members(const Fabric& fabric, Scope scope);
 
 /// Plans a request. The time for adding is not part of a plan: it is included in the effective rates of links, which
-/// are those that collectives reach. Throws ConfigError for a negative payload, and for a pair of collective and
-/// algorithm that is not in algorithms() or does not support this scope.
+/// are those that collectives reach. Throws ConfigError for a negative payload, if algorithms() does not list the
+/// algorithm for this collective, and if the algorithm does not support this scope.
 Plan plan(const Request& request, const Fabric& fabric);
 
 /// A row of algorithms(), which lists the default of each collective first.

@@ -5,9 +5,9 @@
 
 namespace onebit::netmodel {
 
-/// The least memory that mixed-precision training with Adam needs: weights and gradients of 2 bytes per element, master
-/// weights and moments of 12 (Rajbhandari et al. 2020, section 3.1), error feedback, and the inputs of all layers
-/// (Workload::activations). Buffers, fragmentation and what a layer needs internally are not included.
+/// The least memory that mixed-precision training with Adam needs: 2 bytes per element each for weights and gradients,
+/// 12 for master weights and moments together (Rajbhandari et al. 2020, section 3.1), error feedback, and the inputs of
+/// all layers (Workload::activations). Buffers, fragmentation and what a layer needs internally are not included.
 struct MemoryEstimate {
   Bytes weights;  ///< with ZeRO++ on several nodes, those of the node's copy too
   Bytes gradients, optimizer;

@@ -90,15 +90,16 @@ struct Natural {
   ONEBIT_HOST_DEVICE static float value(std::uint32_t code) { return bits_as<float>(code << 23); }
 };
 
-/// 1-bit SGD's quantiser (Seide et al. 2014): negative numbers are replaced by their mean, and the other numbers by
-/// theirs. These are the two values with the smallest squared error for a threshold at 0. The paper does this for each
-/// column of a weight matrix, this codec for each segment. -0.0 is not negative.
+/// 1-bit SGD's quantiser (Seide et al. 2014): every negative number is replaced by the mean of the negative numbers,
+/// and every other number by the mean of the others. These means are the two values with the smallest squared error for
+/// a threshold at 0. The paper computes them for each column of a weight matrix, this codec for each segment. -0.0 is
+/// not negative.
 /// Payload: the mean of the negative numbers and the mean of the others (float32; 0 if there are none), then 1 bit per
 /// element, set for the others.
 ///
-/// Bound: replacing the p numbers of one sign, whose sum is S, by their mean keeps S^2 / p of the sum of their squares,
-/// and |S| is at least their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32 costs
-/// 2^-48 ||y||^2, a second-order term.
+/// Bound: if the p numbers of one sign, whose sum is S, are replaced by their mean, the sum of their squares becomes
+/// S^2 / p, and |S| is at least their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32
+/// costs 2^-48 ||y||^2, a second-order term.
 struct TwoMeans {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 8 + ceil_div(n, 8) : 0; }
   double delta(Index n) const { return n > 0 ? 1 / static_cast<double>(n) - 0x1p-47 : 1; }

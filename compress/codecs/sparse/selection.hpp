@@ -26,8 +26,8 @@ struct Cut {
 /// Number of times that `ranked_magnitude` reads its values.
 inline constexpr double kSelectionPasses = 3;
 
-/// A magnitude, the number of elements that have this magnitude, and the rank of one element among them (1 is the
-/// first).
+/// A magnitude, the number of elements that have this magnitude, and the rank among them of the element that was sought
+/// (1 is the first).
 struct RankedMagnitude {
   std::uint32_t magnitude;
   Index rank, count;

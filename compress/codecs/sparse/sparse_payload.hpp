@@ -26,8 +26,8 @@ struct SparsePayload {
   /// Number of bytes that suffices for up to `most` elements out of n.
   ONEBIT_HOST_DEVICE Index bytes(Index n, Index most) const { return header(n) + 4 * most + index_bytes(n, most); }
 
-  /// Writes the elements of a cut and sets them to 0 in the input, which then holds the error. Returns the bytes used;
-  /// with `gaps`, only one lane gets the right number.
+  /// Writes the elements of a cut and sets them to 0 in the input, which then holds the error. Returns the number of
+  /// bytes used; with `gaps`, the result is correct in one lane only.
   template <class Lanes>
   ONEBIT_DEVICE Index write(const SegmentInput& in, const Cut& cut, std::uint8_t* out, const Lanes& lanes) const {
     std::uint8_t* values = out + header(in.n);
@@ -41,7 +41,8 @@ struct SparsePayload {
     return header(in.n) + 4 * cut.count + stream;
   }
 
-  /// Calls use(i, value) for every element that was sent. `count`: their number, if the payload does not contain it.
+  /// Calls use(i, value) for every element that was sent. `count`: the number of these elements; used only if the
+  /// payload does not contain it.
   template <class Use, class Lanes>
   ONEBIT_DEVICE void read(const std::uint8_t* in, Index n, Index count, const Use& use, const Lanes& lanes) const {
     if (counted) count = get_number(in, n);

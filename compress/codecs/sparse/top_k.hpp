@@ -42,8 +42,8 @@ struct TopK {
 /// stays in the error. Zeros are never sent. Payload: SparsePayload with the number of elements.
 ///
 /// Deviation: the sample has at least n/k elements, so it is expected to contain one of the k largest. The r largest
-/// elements of a vector are always sent (or all that are not 0), so the bound of top-k holds with r in place of k; it
-/// need not hold with k.
+/// elements of a vector are always sent (or all nonzero ones, if there are fewer than r), so the bound of top-k holds
+/// with r in place of k; it need not hold with k.
 struct TopKSampled {
   static constexpr bool kVariableSize = true;
   SentCount count;
@@ -52,8 +52,8 @@ struct TopKSampled {
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload.bytes(n, most(n)); }
   double delta(Index n) const { return n > 0 ? static_cast<double>(rank(n)) / static_cast<double>(n) : 1; }
-  /// Returns the number of passes that read y before the last one. To read one sampled element, a GPU reads a sector of
-  /// eight.
+  /// Returns the number of passes that read y before the last one. For each sampled element, a GPU reads a sector of
+  /// eight elements.
   double reads() const { return 1 + kSelectionPasses * 8 * sample; }
   void set_density(double density) { count = {density, 0}; }
 
