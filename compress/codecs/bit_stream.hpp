@@ -7,7 +7,7 @@
 
 namespace onebit::compress {
 
-/// Number of bits that can hold any number from 0 to `value`; 0 if `value` is 0.
+/// Smallest number of bits that can hold any number from 0 to `value`; 0 if `value` is 0.
 ONEBIT_HOST_DEVICE inline int bit_width(Index value) {
   int width = 0;
   for (; value > 0; value >>= 1) ++width;

@@ -31,7 +31,7 @@ struct PlaceErrorsKernel {
   }
 };
 
-/// Yields what an element contributes to the squared norms of a FeedbackBalance: row r belongs to the member r of that
+/// Yields what an element contributes to the squared norms of a FeedbackBalance: row r belongs to member r of that
 /// struct, counted from 0.
 struct BalanceTerm {
   static constexpr Index count = 5;

@@ -168,7 +168,7 @@ struct RefuseKernel {
   }
 };
 
-/// Copies the errors of a segment between rows of two layouts, in which they may have different places.
+/// Copies the errors of a segment from a row of one layout to a row of another, in which they may lie elsewhere.
 struct CopyErrorsKernel {
   const float* from;
   Index from_stride;

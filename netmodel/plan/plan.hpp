@@ -113,8 +113,8 @@ void check_flows(Index count, std::string_view model);
 Index members(const Fabric& fabric, Scope scope);
 
 /// Plans a request. The time for adding is not part of a plan: it is included in the effective rates of links, which
-/// are those that collectives reach. Throws ConfigError for a negative payload, if algorithms() does not list the
-/// algorithm for this collective, and if the algorithm does not support this scope.
+/// are those that collectives reach. Throws ConfigError if the payload is negative, if algorithms() does not list
+/// the algorithm for this collective, or if the algorithm does not support this scope.
 Plan plan(const Request& request, const Fabric& fabric);
 
 /// A row of algorithms(), which lists the default of each collective first.
