@@ -9,7 +9,7 @@
 
 namespace onebit::sim {
 
-/// Place of a batch in a run: the step, the workers and the part that its examples are for.
+/// Identifies a batch within a run by its step, its workers and its part of the step.
 struct BatchPlace {
   Index step = 0;
   Range group;     ///< workers whose examples the batch contains
@@ -51,10 +51,10 @@ struct Replica {
   /// checked values are finite.
   std::string bad_tensor(bool with_gradients) const;
 
-  /// Returns bad_tensor() or, if the weights are finite and the model's state is not, a clause about the state. If all
-  /// values are finite, only a product can have overflowed; in that case, returns the clause "weights are finite, and
-  /// the largest weight is ..." with the tensor of that weight, or a clause about the model's state if a number there
-  /// is larger.
+  /// Checks the weights, then the model's state, then the gradients if with_gradients is set. Returns a clause about
+  /// the first of these that is not finite (for weights and gradients, as bad_tensor() does). If all values are finite,
+  /// only a product can have overflowed. The clause is then "weights are finite, and the largest weight is ..." with
+  /// the tensor of that weight or, if the model's state contains a larger number than that, a clause about the state.
   std::string first_bad_tensor(bool with_gradients) const;
 };
 

@@ -81,9 +81,9 @@ class VirtualCluster {
   Index broadcast(Index own);
   /// Returns the share of every device of the run, by rank. Collective.
   std::vector<RankShare> shares();
-  /// Model, optimizer and weights of this process's first device; in the root, that is the first device of the run,
-  /// with worker 0. If workers have their own weights, those of the device's first worker come first. The other devices
-  /// hold copies of everything except rows that belong to workers.
+  /// Return the model, the optimizer and the weights of this process's first device. In the root, that is the first
+  /// device of the run, which has worker 0. If workers have their own weights, weights() begins with those of the
+  /// device's first worker. The other devices hold copies of everything except rows that belong to workers.
   const Model& model() const { return *replicas_.front().model; }
   const optim::Optimizer& optimizer() const { return *replicas_.front().optimizer; }
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
@@ -91,7 +91,7 @@ class VirtualCluster {
   const std::vector<Replica>& replicas() const { return replicas_; }
   std::string devices() const;  ///< text of the option `devices`, with the threads and their processor, and
                                 ///< with the number of processes if there are several
-  /// Steps between the variances that variance_ratio compares.
+  /// Number of steps between the two variances that variance_ratio compares.
   Index variance_lag() const;
 
   /// Shows the state of one rank to a visitor, which saves or loads it.
@@ -115,8 +115,8 @@ class VirtualCluster {
   /// processes other than the root. Collective.
   device::Buffer<float> mean_weights();
 
-  /// Returns the weights that all workers share or, if they have their own, their mean. Collective in the second case,
-  /// in which only the root gets the result.
+  /// Returns the weights that all workers share or, if workers have their own weights, the mean of those. In the second
+  /// case, the call is collective and only the root gets the result.
   std::vector<float> final_weights();
 
   /// Returns a clause for an error message: Replica::bad_tensor of the first device of this process that has a bad

@@ -51,9 +51,9 @@ class WorkerSplit {
 ///                A worker without examples gets one from the worker that has the most
 ///   size[:P]     contiguous parts regardless of labels: one example for each worker, and the others in proportion to
 ///                (w + 1)^-P; without a number P is 1; size:0 gives equal parts
-/// labels: those of the training examples, in their order; if there are none, only iid and size are possible. Throws
-/// ConfigError for a rule that is unknown, malformed, or impossible with these data, and for more workers than
-/// examples.
+/// labels: the labels of the training examples, in the order of the examples; if there are no labels, only iid and size
+/// are possible. Throws ConfigError for a rule that is unknown, malformed, or impossible with these data, and for more
+/// workers than examples.
 WorkerSplit split_among(const std::string& rule, Index workers, Index train, std::span<const std::int32_t> labels);
 
 /// Draws p ~ Dirichlet(alpha, ..., alpha) from the Philox key (0, split), with step 1 + stream and worker w.

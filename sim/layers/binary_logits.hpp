@@ -4,7 +4,7 @@
 
 namespace onebit::sim {
 
-/// Makes two logits (0, z) of one number z, so that softmax cross-entropy is binary cross-entropy with logit z.
+/// Turns one number z into two logits (0, z), so that softmax cross-entropy is binary cross-entropy with logit z.
 class BinaryLogits final : public Layer {
  public:
   BinaryLogits() : Layer(1, 2) {}

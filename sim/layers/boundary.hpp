@@ -17,11 +17,11 @@ struct SendingColumns {
   bool receivers_send = false;  ///< whether sender s is also the receiver with number s, and keeps what it would send
                                 ///< to itself; otherwise senders and receivers are different workers
   /// Whether every worker gets all columns of all examples. All workers, including the sender, then have the same
-  /// numbers and compute the same gradients, so none are sent back.
+  /// numbers and compute the same gradients, so no gradients are sent back.
   bool to_all = false;
   std::vector<SendingColumn> columns = {};
 
-  /// Returns one sender for all columns: the cut of a model between two groups of workers.
+  /// Returns the table of columns for a model that is cut between two groups of workers: one sender sends all columns.
   static SendingColumns one(Index columns);
   /// Returns the table of columns for the case that every sender sends `columns` of them: [senders][columns].
   static SendingColumns blocks(Index senders, Index columns);
@@ -39,8 +39,8 @@ struct SendingColumns {
 /// optimizer have recorded is discarded. Because gradients then cause no traffic, they are dense unless
 /// backward = mask.
 ///
-/// In evaluations, the layer is the identity unless the batch has AtBoundaries::coded. Then all columns cross, and
-/// codecs with a memory start with an empty one.
+/// In evaluations, the layer is the identity unless the batch has AtBoundaries::coded. In that case, all columns cross,
+/// and a codec that has a memory starts with an empty memory.
 ///
 /// With backward = mask, the gradient of an element that was not sent is 0, and only the values of the other gradients
 /// return, as float32. The result is the exact gradient of the loss with a fixed mask (Gupta et al. 2021). A zero
@@ -66,12 +66,12 @@ class Boundary final : public Layer {
     netmodel::Direction direction;
     device::Buffer<float> memory;  ///< numbers that the codec keeps for each worker, [workers][segments]
     double bytes = 0;              ///< bytes that crossed in this step
-    /// Squared norms for each receiving worker, in measured passes: of the values that should have crossed, and of
-    /// those that did.
+    /// For each receiving worker, sums of squared norms over the measured passes: `whole` for the values that should
+    /// have crossed, `crossed` for the values that did cross.
     std::vector<double> whole = {}, crossed = {};
   };
 
-  /// How rows are cut into segments for one batch size, and their payloads.
+  /// For one batch size: how rows are cut into segments, and the payloads of both directions.
   struct Layout {
     compress::SegmentTable table;  ///< segments of a row
     std::vector<Index> senders;    ///< sender of each segment

@@ -9,8 +9,9 @@ namespace onebit::sim {
 
 /// How activations and their gradients cross a boundary between workers.
 struct BoundaryConfig {
-  /// A codec; `fp32` means no compression. `dct-mp` is DCT's model-parallel compressor (Gupta et al. 2021): the codec
-  /// dct, whose threshold is renewed in every step by default, and backward = mask (dense where no gradients return).
+  /// A codec; `fp32` means no compression. `dct-mp` is DCT's model-parallel compressor (Gupta et al. 2021): it stands
+  /// for the codec dct, whose threshold is renewed in every step by default, together with backward = mask (backward =
+  /// dense at a boundary where no gradients return).
   compress::CodecConfig codec = {.name = "fp32", .k = 0.05, .renew = 1, .options = "boundary"};
   std::string scope = "batch";     ///< what shares a scale or a threshold: batch | sample | neuron
   std::string forward = "codec";   ///< activations: codec | dense
@@ -26,8 +27,8 @@ struct TablesConfig {
   Index width = 0;                ///< numbers per row; 0: the model's default
   std::string split = "table";    ///< table | row | column
   std::string optimizer = "sgd";  ///< sgd | adagrad (row-wise)
-  /// Learning rate before the schedule. 0: that of the run if its optimizer is a form of SGD; with other optimizers,
-  /// whose rates are on a different scale, kTableRate or kAdagradRate.
+  /// Learning rate before the schedule. 0: the run's learning rate if the run's optimizer is a form of SGD. Rates of
+  /// other optimizers are on a different scale; with these, 0 means kTableRate (sgd) or kAdagradRate (adagrad).
   double lr = 0;
   double eps = 1e-8;   ///< adagrad: added to the square root
   Index capacity = 0;  ///< bytes of tables that a worker can hold; 0: no limit

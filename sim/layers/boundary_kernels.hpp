@@ -15,8 +15,8 @@ struct SendingColumn {
   Index start = 0;  ///< number of columns of all senders before this one
 };
 
-/// Where the elements of an activation [examples][columns] are in the row of numbers that a worker receives,
-/// [sender][example][its columns] or, by neuron, [sender][its columns][example].
+/// Computes where an element of an activation [examples][columns] is in the row of numbers that a worker receives. The
+/// row is [sender][example][the sender's columns] or, if by_neuron, [sender][the sender's columns][example].
 struct BoundaryPlaces {
   Index batch;  ///< examples of a worker
   const SendingColumn* columns;
@@ -80,7 +80,8 @@ struct UnpackBoundaryKernel {
   }
 
  private:
-  /// A segment is a sender's block, one example of it, or one column of it.
+  /// Returns the segment of an element. A segment is all that a sender sends, one example of that (by_sample), or one
+  /// column of that (by neuron).
   ONEBIT_HOST_DEVICE Index segment_of(const SendingColumn& column, Index example) const {
     if (by_sample) return column.sender * places.batch + example;
     return places.by_neuron ? column.start + column.rank : column.sender;

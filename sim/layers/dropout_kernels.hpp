@@ -29,8 +29,8 @@ struct DropoutMask {
   }
 };
 
-/// Computes output = base + mask * input over the four elements of a part's quad; a null base counts as 0. `input` and
-/// `output` may be the same array.
+/// Computes output = base + mask * input over one quad: four adjacent elements of a part, or those that are left at its
+/// end. A null base counts as 0. `input` and `output` may be the same array.
 struct DropoutKernel {
   DropoutMask mask;
   Index size;  ///< elements per part

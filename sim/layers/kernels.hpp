@@ -105,9 +105,9 @@ struct BiasGradientKernel {
   }
 };
 
-/// Computes softmax and cross-entropy of a row of logits: its loss, whether the largest logit (the first of equal ones)
-/// is the label's, and the gradient factor * (p - onehot), which replaces the logits. All are zero if the row has no
-/// label.
+/// Computes softmax and cross-entropy of a row of logits: its loss, whether the largest logit (the first one if several
+/// are equal) is that of the label, and the gradient factor * (p - onehot), which replaces the logits. If the row has
+/// no label, loss and gradient are zero, and `correct` is 0.
 struct CrossEntropyKernel {
   Index classes;
   Index own_rows;              ///< rows per worker
@@ -168,7 +168,8 @@ struct EmbedKernel {
   }
 };
 
-/// Number of a worker's places that are sorted together by token. The cost of sorting grows with its square.
+/// Maximum number of a worker's places that are sorted together by token. The cost of sorting them grows with the
+/// square of this number.
 inline constexpr Index kTokenPart = 256;
 
 /// Sorts the places of each part of a worker by token and writes them to `order`. Equal tokens keep their order.
@@ -188,8 +189,9 @@ struct TokenOrderKernel {
   }
 };
 
-/// Adds the gradients of one part of each worker's places to those of their tokens. The call for a token's first place
-/// in the part adds the gradients of all its places, in order, so that no two calls write the same element.
+/// For one part of each worker's places, adds the gradient at each place to the gradient of the token there. The call
+/// for a token's first place in the part adds the gradients at all places of that token in the part, in order, so that
+/// no two calls write the same element.
 struct EmbedGradientKernel {
   Index own_places, first, count;  ///< places per worker; first place and size of the part
   Index width;

@@ -55,9 +55,9 @@ class Layer {
   virtual void forward(const Pass& pass, const float* input, float* output) = 0;
 
   /// Takes output_delta, the gradient of the loss with respect to the output, and may overwrite it. Writes the
-  /// gradients of the layer's tensors, each worker's to its row (adds them if pass.gradients.add). Unless input_delta
-  /// is null, writes the gradient with respect to the input there. input and output are those of the forward pass of
-  /// the same batch; the last layer of a network gets no output.
+  /// gradients of the layer's tensors to the rows of pass.gradients, one row for each worker (adds them if
+  /// pass.gradients.add). Unless input_delta is null, writes the gradient with respect to the input there. input and
+  /// output are those of the forward pass of the same batch; for the last layer of a network, output is null.
   virtual void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                         float* input_delta) = 0;
 

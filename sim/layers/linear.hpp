@@ -26,7 +26,7 @@ class Linear final : public Layer {
   double flops(bool reads_data) const override;
 
  private:
-  /// Whether the activation's slope is not a function of its result.
+  /// Whether forward keeps the activation's slopes for backward, because they are not a function of its result.
   bool keeps_slopes() const { return shape_.activation == Activation::gelu; }
 
   Shape shape_;

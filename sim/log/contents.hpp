@@ -28,7 +28,8 @@ class Contents {
   /// Notes what a dataset already contains, reading it in pieces. Throws IoError.
   void note_stored(const Object& dataset);
 
-  /// Throws IoError naming the first object that is missing from `found` or differs there. file: place for the message.
+  /// Compares with `found`; throws IoError naming the first object that is missing from `found` or has other contents
+  /// there. file: the place that the message names.
   void require_in(const Contents& found, const Where& file) const;
 
   /// Returns one checksum of all datasets and attributes with their names, independent of the order of writing.

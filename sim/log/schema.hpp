@@ -101,7 +101,7 @@ struct WorkerRow {
   std::vector<double> loss, error_norm;  ///< one value per worker
 };
 
-/// One number per tensor in every column.
+/// A row of /tensors: every column except `step` has one number for each tensor.
 struct TensorRow {
   Index step = 0;
   std::vector<double> momentum_l2 = {};

@@ -15,7 +15,7 @@ class ExternalModel final : public Model {
   ExternalModel(const device::Device& device, const ExternalSpec& spec);
 
   const std::vector<compress::Tensor>& tensors() const override { return layout_.tensors; }
-  /// Asks the program for its initial weights. Throws ConfigError if it has none.
+  /// Asks the program for its initial weights. Throws ConfigError if the program has no initial weights.
   std::vector<float> initial_weights(std::uint32_t seed) const override { return program_->initial_weights(seed); }
   /// Throws WorkerError if the program fails.
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;

@@ -18,7 +18,7 @@ class ExternalProgram {
   const ExternalLayout& layout() const { return layout_; }
   Index parameters() const { return compress::total_size(layout_.tensors); }
 
-  /// Asks for the initial weights. Throws ConfigError if the program fails or has none.
+  /// Asks for the initial weights. Throws ConfigError if the program fails or has no initial weights.
   std::vector<float> initial_weights(std::uint32_t seed);
 
   /// Makes room for a request and copies the batch there. The caller writes the weights.

@@ -46,7 +46,8 @@ struct Evaluation {
   Index correct = 0;
   Index examples = 0;  ///< number of examples; of labels, if an example has several
   double mean_loss() const { return loss / static_cast<double>(examples); }
-  /// For two classes, the logit of class 1 minus that of class 0, and the label, of every example; otherwise empty.
+  /// If there are two classes: for every example, the logit of class 1 minus that of class 0 (`scores`), and the label
+  /// (`labels`). Otherwise, both are empty.
   std::vector<float> scores = {};
   std::vector<std::int32_t> labels = {};
   double auc = std::numeric_limits<double>::quiet_NaN();  ///< area under the ROC curve; NaN unless known
@@ -68,7 +69,8 @@ struct BoundarySums {
     double whole = 0, crossed = 0;
     double kept() const { return crossed / whole; }
   };
-  /// Dot product of the gradients with and without the codec, and their squared norms.
+  /// `product`: dot product of the gradient with the codec and the gradient without it; `coded` and `plain`: the
+  /// squared norms of these two gradients.
   struct Agreement {
     double product = 0, coded = 0, plain = 0;
   };
@@ -113,7 +115,8 @@ class Model {
   virtual std::vector<compress::Tensor> owned_tensors() const { return {}; }
   /// Elements of the owned tensors, one tensor after another; null if there are none.
   virtual device::Buffer<float>* owned_weights() { return nullptr; }
-  /// Rows of the owned tensors that the last step has changed; 0: none, or there are no such tensors.
+  /// Rows of the owned tensors that the last step has changed. The count is 0 if no row has changed or if there are no
+  /// owned tensors.
   virtual TouchedRows touched_rows() const { return {}; }
   /// Returns tensors(), then owned_tensors().
   std::vector<compress::Tensor> all_tensors() const;
@@ -121,7 +124,8 @@ class Model {
   /// Returns the initial weights, which depend on nothing but the seed.
   virtual std::vector<float> initial_weights(std::uint32_t seed) const = 0;
 
-  /// Computes, for each worker, the mean loss over its examples and the gradient of that loss, times rows.scale.
+  /// Computes, for each worker, the mean loss over its examples, and the gradient of that loss. The gradient, but not
+  /// the loss, is multiplied by rows.scale.
   virtual GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) = 0;
 
   /// Whether the model reads a batch's features from host memory, not from the device's.

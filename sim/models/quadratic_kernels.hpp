@@ -20,8 +20,9 @@ struct QuadraticForm {
   }
 };
 
-/// Difference between a worker's gradient and that of the mean function: +length with random signs for the workers of
-/// the first half, its negative for their partners in the second, 0 for a worker without a partner.
+/// Difference between a worker's gradient and that of the mean function: for a worker of the first half, every element
+/// is `length` with a random sign; for its partner in the second half, it is the negative of that; for a worker without
+/// a partner, it is 0.
 struct QuadraticTilt {
   Index half;
   double length;  ///< absolute value of every element
@@ -48,7 +49,7 @@ struct QuadraticNoise {
   }
 };
 
-/// Writes an element of a worker's gradient. The terms sum to the worker's loss.
+/// Writes an element of a worker's gradient and returns a term of the worker's loss, which is the sum of these terms.
 struct QuadraticGradientTerm {
   QuadraticForm form;
   QuadraticTilt tilt;
@@ -71,7 +72,7 @@ struct QuadraticGradientTerm {
   }
 };
 
-/// Terms that sum to the mean function.
+/// One term for each coordinate; the sum of the terms is the value of the mean function.
 struct QuadraticValueTerm {
   QuadraticForm form;
   const float* weights;

@@ -15,10 +15,10 @@ class BoundaryProbe {
 
   /// Runs the pass again without the codec, for a batch whose gradients are already in `rows`.
   void pass(Model& model, const Weights& weights, Batch& batch, const GradientRows& rows);
-  /// Takes the group's gradients: `coded`, which were computed with the codec, and those that pass() has computed
-  /// without it.
+  /// Takes both gradients of every worker of the group: the one in `coded`, which was computed with the codec, and the
+  /// one that pass() has computed without the codec.
   void absorb(Range group, const float* coded);
-  /// Adds the products of the mean gradients. Collective.
+  /// Adds the dot product and the squared norms of the two mean gradients to `agreement`. Collective.
   void add(BoundarySums::Agreement& agreement);
 
  private:

@@ -29,7 +29,7 @@ struct DistanceTerm {
 /// What is summed over a vector's elements.
 enum class Measure { square, absolute, positive };
 
-/// A term in which each row stands for one measure of one vector.
+/// A term whose rows are sums that do not depend on each other: each row has a vector and a measure of its own.
 struct MeasureTerm {
   static constexpr std::size_t most = 5;
 

@@ -38,8 +38,8 @@ struct GradientProductTerm {
 };
 
 /// Drift between two variances, over the coordinates where the old one is not 0. Row 0 sums |ln(d_new / d_old)|, row 1
-/// counts the coordinates whose square root changed by more than `share` of the old one, and row 2 counts all
-/// coordinates with an old variance other than 0.
+/// counts the coordinates where sqrt(v) * correction changed by more than `share` times its old value, and row 2 counts
+/// all coordinates with an old variance other than 0.
 struct DriftTerm {
   static constexpr Index kinds = 3;
   const float* old_variance;

@@ -13,7 +13,7 @@ namespace onebit::sim {
 /// The probe of one device. Its results are the same on every device; its calls are collective.
 ///
 /// Gradients are those of the workers' mean training loss at the weights x before the step (the mean weights, if
-/// workers have their own). One is computed from the step's own examples, the other from an equal number of further
+/// workers have their own). They are computed twice: from the step's own examples, and from an equal number of further
 /// examples.
 class TheoryProbe {
  public:

@@ -40,9 +40,9 @@ struct PreparedRun {
 std::string out_of_memory(const std::string& plan);
 
 /// Returns the bytes that the run may take: config.memory or, if that is 0, nine tenths of the smallest share of any
-/// device. A share is a device's part of the free memory when that is divided among the devices on the same GPU and
-/// among the processes on this machine. On CPUs, the memory that the process already holds is added to the free memory,
-/// and the limit is nine tenths of the sum.
+/// device. A device's share is the free memory, divided by the number of devices on the same GPU and by the number of
+/// processes on this machine. On CPUs, the memory that the process already holds is added to the free memory, and the
+/// limit is nine tenths of the sum.
 Index memory_limit(const RunConfig& config, const RunResources& resources);
 
 /// Plans the run with its worker group. If none is given, uses the group chosen for speed or, if that does not fit, the

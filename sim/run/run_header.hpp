@@ -11,7 +11,7 @@ namespace onebit::sim {
 /// rows the log will have.
 LogHeader begun_header(const LogConfig& config, const RunIdentity& identity);
 
-/// Returns the steps between the variances that variance_ratio compares.
+/// Returns the number of steps between the two variances that variance_ratio compares.
 Index variance_lag_of(const optim::OptimizerConfig& config);
 
 /// Returns the header of a run's new log: the program, its options, the machine, the model and the data, and which

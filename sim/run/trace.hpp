@@ -36,8 +36,8 @@ class GradientTrace {
   GradientTrace& operator=(const GradientTrace&) = delete;
 
   const std::string& path() const;
-  /// Whether the trace is compact. Then it has one worker, and one parameter for each tensor that has elements; the
-  /// gradient of that parameter is the l2 norm of the tensor's mean gradient, and x0 is 0.
+  /// Whether the trace is compact. A compact trace has one worker, and one parameter for each tensor that has elements;
+  /// the gradient of that parameter is the l2 norm of the tensor's mean gradient, and x0 is 0.
   bool compact() const { return compact_; }
   Index steps() const { return steps_; }
   Index workers() const { return workers_; }
@@ -50,7 +50,7 @@ class GradientTrace {
   const std::vector<float>& x0() const { return x0_; }
 
   /// Reads the gradients of one step, 0-based: [workers][parameters]. Holds only this step in memory. Throws
-  /// ConfigError if only the cases have gradients and none was named.
+  /// ConfigError if only the cases have gradients and no case was named.
   void read_step(Index step, std::vector<float>& gradients) const;
 
   /// Reads one step, 0-based, of a dataset of a compact trace: [tensors]. Empty if the trace lacks the dataset. Throws
@@ -71,11 +71,11 @@ class GradientTrace {
   /// Returns the attributes of a case, by name. Texts may have fixed or variable length. Throws ConfigError for an
   /// unknown case and for attributes of another kind.
   std::map<std::string, Attribute> attributes(const std::string& name) const;
-  /// Reads params of a case after one step, 0-based.
+  /// Reads the dataset `params` of a case, after step `step` (counted from 0).
   std::vector<double> reference(const std::string& name, Index step) const;
   /// Whether a case has params_all_workers float32 [workers, steps, parameters]. Throws ConfigError for another shape.
   bool has_worker_reference(const std::string& name) const;
-  /// Reads params_all_workers of a case after one step, 0-based: [workers][parameters].
+  /// Reads the dataset `params_all_workers` of a case, after step `step` (counted from 0): [workers][parameters].
   std::vector<double> worker_reference(const std::string& name, Index step) const;
   /// Returns the random numbers drawn in a case: all of its remaining datasets. The result may outlive the
   /// trace.

@@ -25,7 +25,7 @@ class ClickRows {
   std::span<std::int32_t> bags(Index example);
   std::int32_t& label(Index example) { return made_.labels[static_cast<std::size_t>(example)]; }
 
-  /// Moves everything out, with its hash and a line that describes it.
+  /// Moves the examples out, together with their hash and a line that describes them.
   DenseExamples examples();
 
  private:

@@ -13,9 +13,9 @@ namespace onebit::sim {
 /// Draws examples, each a function of its number and of the day.
 ///
 /// Feature k is log(1 + exp(m_k + s_k n)) where n is standard normal, and m_k in [0, 2) and s_k in [1/2, 3/2) are drawn
-/// once. A bag has `slots` draws from its table; an id that is drawn again leaves its slot unused. The rank of an id
-/// follows Zipf's law. A permutation turns ranks into ids. On every day after the first, each rank is moved with
-/// probability `drift`, and the ids of the moved ranks are shuffled.
+/// once. A bag has `slots` draws from its table; if a draw repeats an id of the bag, the slot of that draw stays
+/// unused. The rank of an id follows Zipf's law. A permutation turns ranks into ids. On every day after the first, each
+/// rank is moved with probability `drift`, and the ids of the moved ranks are shuffled.
 class ClickDraws {
  public:
   ClickDraws(Index features, std::vector<BagTable> tables, double zipf, double drift);

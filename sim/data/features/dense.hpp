@@ -37,7 +37,7 @@ class FeatureRows {
   /// Writes the bytes of an example.
   virtual void read_bytes(Index, std::span<std::uint8_t>) const {}
 
-  /// Standardises rows from now on. A row has one channel for each element of `channels`, all of equal size.
+  /// Standardises rows from now on. A row is divided into channels of equal size, one for each element of `channels`.
   virtual void standardise(std::span<const Standard> channels) = 0;
 };
 

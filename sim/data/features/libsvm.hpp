@@ -31,8 +31,9 @@ struct LibsvmExamples {
   Index features = 0;          ///< largest index
 };
 
-/// Parses a file, which is fed to it in pieces of any size, and adds its examples to a LibsvmExamples. Of the file's
-/// text, keeps at most the word at the end of the last piece. Throws ConfigError naming file, offset, line and reason.
+/// Parses a file, which is fed to it in pieces of any size, and adds its examples to a LibsvmExamples. Between pieces,
+/// the parser keeps none of the file's text except an unfinished word at the end of the last piece. Throws ConfigError
+/// naming file, offset, line and reason.
 class LibsvmParser {
  public:
   LibsvmParser(std::string name, LibsvmExamples& examples);
@@ -45,7 +46,7 @@ class LibsvmParser {
   void end_line();
   void end_word();
   void add_value();
-  /// Parses the whole of `text`, a part of the current word, as a finite float.
+  /// Parses `text`, which is a part of the current word, as a single finite float.
   double number(std::string_view text, const char* what) const;
   /// Reads a feature's index, from 1 to libsvm_features.
   Index index_of(std::string_view text) const;

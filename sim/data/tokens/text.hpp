@@ -14,12 +14,12 @@ namespace onebit::sim {
 /// program's own sources if they still exist. Bytes are not copied but used where they were read or mapped; with a
 /// vocabulary, only the encoded tokens are kept.
 ///
-/// config.target (objective.hpp) selects what is predicted. Tokens are the 256 bytes (257 tokens with the mask) or,
-/// with config.vocabulary, its word pieces (word_pieces.hpp). The held-out split is the text of config.test or, without
-/// it, the last tokens: a fraction config.holdout of all of them. An example is a position that is preceded by at least
-/// config.context tokens of the same split, so the examples of different splits share no tokens. The hash is that of
-/// the text. Throws ConfigError if there is no readable text, too little of it or more than 4 GiB, if a file cannot be
-/// read, or if the vocabulary is damaged; IoError if mapping a file fails.
+/// config.target (objective.hpp) selects what is predicted. Tokens are the 256 byte values (257 tokens with the mask
+/// token) or, if config.vocabulary is given, the word pieces in that file (word_pieces.hpp). The held-out split is the
+/// text of config.test or, without it, the last tokens: a fraction config.holdout of all of them. An example is a
+/// position that is preceded by at least config.context tokens of the same split, so the examples of different splits
+/// share no tokens. The hash is that of the text. Throws ConfigError if there is no readable text, too little of it or
+/// more than 4 GiB, if a file cannot be read, or if the vocabulary is damaged; IoError if mapping a file fails.
 std::unique_ptr<DataSource> make_text(const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -48,9 +48,9 @@ struct TokenData {
   std::string unit = "tokens";
 };
 
-/// Makes a source whose examples are places with config.context tokens before them in their own split, so that the
-/// splits have no token in common. config.target selects what is predicted. Throws ConfigError if a split is shorter
-/// than an example.
+/// Makes a source of examples. An example is a position that is preceded by at least config.context tokens of the same
+/// split, so the examples of different splits share no tokens. config.target selects what is predicted. Throws
+/// ConfigError if a split is shorter than an example.
 std::unique_ptr<DataSource> make_token_source(TokenData data, const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -26,7 +26,8 @@ class Norm final : public Layer {
   void forward(const Pass& pass, const float* input, float* output) override { forward(pass, input, nullptr, output); }
   /// Adds `addend`, which has the size of the output, before the ReLU.
   void forward(const Pass& pass, const float* input, const float* addend, float* output);
-  /// Multiplies output_delta by the slope of the ReLU, which makes it the gradient with respect to an addend.
+  /// Also multiplies output_delta by the slope of the ReLU, so that output_delta becomes the gradient with respect to
+  /// the addend.
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
   void visit_state(device::StateVisitor& visitor) override;

@@ -49,7 +49,7 @@ struct Moments {
   double mean = 0, inverse = 0;
 };
 
-/// Tables of a pass, by set.
+/// Tables that a pass computes, each with one row for every set.
 struct NormTables {
   Moments* moments = nullptr;  ///< moments, [sets][groups]
   float* scale = nullptr;      ///< factor of result = scale * x + shift, [sets][channels]
@@ -115,7 +115,7 @@ struct NormStatisticsKernel {
   }
 };
 
-/// Takes the statistics of a single set from the running statistics of one worker.
+/// Fills the tables of a pass that has a single set, from the running statistics of one worker.
 struct RunningStatisticsKernel {
   NormShape shape;
   double epsilon;
