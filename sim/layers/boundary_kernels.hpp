@@ -80,8 +80,8 @@ struct UnpackBoundaryKernel {
   }
 
  private:
-  /// Returns the segment of an element. A segment is all that a sender sends, one example of that (by_sample), or one
-  /// column of that (by neuron).
+  /// Returns the segment of an element. A segment is all that one sender sends to a worker, one example of that
+  /// (by_sample), or one column of that (by neuron).
   ONEBIT_HOST_DEVICE Index segment_of(const SendingColumn& column, Index example) const {
     if (by_sample) return column.sender * places.batch + example;
     return places.by_neuron ? column.start + column.rank : column.sender;

@@ -40,7 +40,7 @@ struct PreparedRun {
 std::string out_of_memory(const std::string& plan);
 
 /// Returns the bytes that the run may take: config.memory or, if that is 0, nine tenths of the smallest share of any
-/// device. A device's share is the free memory, divided by the number of devices on the same GPU and by the number of
+/// device. A device's share is its free memory, divided by the number of devices on the same GPU and by the number of
 /// processes on this machine. On CPUs, the memory that the process already holds is added to the free memory, and the
 /// limit is nine tenths of the sum.
 Index memory_limit(const RunConfig& config, const RunResources& resources);

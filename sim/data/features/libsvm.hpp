@@ -46,7 +46,7 @@ class LibsvmParser {
   void end_line();
   void end_word();
   void add_value();
-  /// Parses `text`, which is a part of the current word, as a single finite float.
+  /// Parses all of `text`, which is a part of the current word, as one finite float.
   double number(std::string_view text, const char* what) const;
   /// Reads a feature's index, from 1 to libsvm_features.
   Index index_of(std::string_view text) const;
