@@ -24,17 +24,18 @@ std::vector<std::vector<double>> interleaved(const device::Device& device, const
 
 double median(std::vector<double> values);
 
-/// Returns a run in the stage in which it would spend most of its time (1-bit Adam: the compression stage), with steps
-/// left for `rounds` measured rounds and one warm-up round.
+/// Returns a run that has reached the stage in which such a run normally spends most of its time (1-bit Adam: the
+/// compression stage). It has enough steps left for `rounds` measured rounds and one warm-up round.
 std::unique_ptr<sim::VirtualCluster> steady_cluster(sim::RunConfig config, Index rounds);
 
-/// Measured limits of a device: copying (bytes read + written) and matrix products in the model's precision.
+/// Measured limits of a device: the rate of copying (bytes read plus bytes written) and the rate of matrix products in
+/// the model's precision.
 struct Limits {
   double copy_bytes_per_second = 0;
   double flops_per_second = 0;
 };
 
-/// A kernel compared with a copy in the same rounds.
+/// The measurement of a kernel, which is compared with a copy timed in the same rounds.
 struct KernelRow {
   std::string kernel;
   Index elements = 0;
@@ -60,7 +61,7 @@ inline constexpr Index kCopyBytes = 256 * 1000 * 1000;
 KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& config, Index elements, Index rounds,
                            Index copy_bytes = kCopyBytes);
 
-/// A part of logging that happens after some of the steps.
+/// A part of logging, which happens once per `every` steps.
 struct LogPart {
   std::string name;
   double every = 1;    ///< number of steps from one occurrence to the next
@@ -87,13 +88,13 @@ struct StepBench {
     for (const LogPart& part : log) sum += part.of_a_step();
     return sum;
   }
-  /// Share of the copy rate that the update of the tables reaches.
+  /// Rate at which the update of the tables moves bytes, divided by the measured copy rate.
   double tables_share() const { return touched.update_bytes() / limits.copy_bytes_per_second / tables; }
   double floor() const { return flops / limits.flops_per_second + bytes / limits.copy_bytes_per_second; }
 };
 
-/// Measures a step. elements: largest number of elements of an operand when the device's limits are measured; 0: sizes
-/// that reach these limits.
+/// Measures a step. elements: largest number of elements of an operand in the measurement of the device's limits; 0:
+/// operands of sizes at which the device reaches these limits.
 StepBench bench_step(const sim::RunConfig& config, Index elements, Index rounds);
 
 }  // namespace onebit::experiments

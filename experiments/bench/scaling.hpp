@@ -19,11 +19,12 @@ struct ScalingReport {
 };
 
 /// Measures medians over rounds; in each round, a run with each number of workers takes a step. Throws ConfigError if
-/// one of the numbers does not divide the number of examples of a step.
+/// `sweep` has a number of workers that does not divide `global_batch`, the number of examples of a step.
 ScalingReport bench_scaling(const sim::RunConfig& config, const std::vector<Index>& sweep, Index global_batch,
                             Index rounds);
 
-/// Returns 1, 2, 4, ... up to 64, as long as they divide the number of examples of a step.
+/// Returns 1, 2, 4, ... up to 64, and stops before the first number that does not divide the number of examples of a
+/// step.
 std::vector<Index> default_sweep(Index global_batch);
 
 }  // namespace onebit::experiments

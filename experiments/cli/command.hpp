@@ -23,9 +23,10 @@ struct CommandInput {
 /// Input that a command accepts in addition to its own options.
 struct Accepts {
   bool run = false;  ///< whether it accepts the options of a run
-  /// Returns whether an option of a run can have an effect. The help lists only those that can. Null: all can.
+  /// Returns whether an option of a run can have an effect. The help lists only the options for which this is true.
+  /// Null: every option can have an effect.
   bool (*of_run)(const std::string& name) = nullptr;
-  /// Accepted pricing options: none, those that say what to price and how, or all.
+  /// Accepted pricing options: none, only those for which is_for_runs_too() is true, or all.
   enum class Price { none, of_runs, all } price = Price::none;
   bool target = false;                                     ///< whether it accepts --target even if `price` excludes it
   bool config = false, preset = false, deepspeed = false;  ///< accepted kinds of files with options
@@ -42,7 +43,7 @@ struct OwnOption {
   ValueKind kind = ValueKind::text;
 };
 
-/// A parsed command line. Its options are sorted by kind; their values are still text.
+/// A parsed command line. The options are separated by kind, and their values are still text.
 struct ParsedCommand {
   CommandInput input;
   Settings own;  ///< the command's own options, lowest precedence first; a flag has the value "true"

@@ -31,11 +31,11 @@ bool is_accepted(const std::string& name, const Command& command);
 /// the command uses this option for prices only.
 bool accepts_as_price(const std::string& name, const Command& command);
 
-/// Returns the options that can have an effect on a command, in the order of the help: its own and the parser's, then
-/// pricing options, then options of a run. Their `value` is the default to show.
+/// Returns the options that can have an effect on a command, in the order of the help: the command's own options and
+/// the parser's, then pricing options, then options of a run. The member `value` of each option is the default to show.
 std::vector<OwnOption> options_of(const Command& command);
 
-/// Returns the same options under their headings.
+/// Returns the same options as options_of(), grouped under their headings.
 std::vector<OptionGroup> groups_of(const Command& command);
 
 /// Returns the names of an option as they are typed: with dashes, the long one first.
@@ -44,8 +44,8 @@ std::vector<std::string> spellings(const OwnOption& option);
 /// Returns an option as it is typed, without its value: "-o, --out" or "--lr, --optimizer.lr".
 std::string typed_name(const OwnOption& option);
 
-/// Returns the advice for an option that a command does not know: the nearest name, or options whose name or help has
-/// words of the unknown name. dashes: what precedes a name; empty for names in files.
+/// Returns the advice for an option that a command does not know: the nearest known name, or the options whose name or
+/// help contains words of the unknown name. dashes: text that precedes a name; empty for names in files.
 std::string advice_on(const std::string& unknown, const Command& command, const std::string& dashes = "--");
 
 }  // namespace onebit::experiments

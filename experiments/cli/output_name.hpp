@@ -32,8 +32,8 @@ void tell_made_up_name(const CommandInput& input, const std::string& out);
 /// Throws ConfigError if a file cannot be written because its folder does not exist or its name is that of a folder.
 void check_folder_of(const std::string& path);
 
-/// Returns the command as typed, quoted for a shell, without --overwrite. It names the output, and ends with `flag`
-/// unless that is empty.
+/// Returns the command that the user typed, quoted for a shell, without --overwrite. The returned command always names
+/// the output, and it ends with `flag` unless `flag` is empty.
 std::string command_again(const CommandInput& input, const std::string& out, const std::string& flag);
 
 /// Says on stderr that the command was stopped, and how to continue it: command_again().

@@ -10,7 +10,7 @@ namespace onebit::experiments {
 
 /// Applies printable() to everything that goes to std::cout during its lifetime, except line ends: names and texts in
 /// the files that a command reads may contain sequences that control a terminal. Whole lines are passed on at once, the
-/// rest when std::cout is flushed. The program's own colours bypass this filter; those in a text do not.
+/// rest when std::cout is flushed. The program's own colours bypass this filter; colour sequences within a text do not.
 class PrintableOutput : public Screen {
  public:
   PrintableOutput();

@@ -7,7 +7,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the row of the output's name, -o. made_up: the name that is used without -o, for the help.
+/// Returns the row of the option -o, the name of the output. made_up: the name that is used without -o, to be shown in
+/// the help.
 template <class Options>
 Option<Options> out_row(const std::string& help, const std::string& made_up = {}) {
   Option<Options> row = also("o", field<Options>("out", help, ONEBIT_PLACE(out)));

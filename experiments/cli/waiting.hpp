@@ -13,9 +13,9 @@ namespace onebit::experiments {
 /// user has already set a variable that controls waiting.
 std::vector<std::pair<std::string, std::string>> waiting_variables();
 
-/// Restarts this program in the same process with waiting_variables() set. Returns if there are none, or if the restart
-/// fails; the program works without them, but slowly on a busy machine. Call it at the start of main, before there are
-/// other threads. Child processes inherit the variables.
+/// Restarts this program in the same process with waiting_variables() set. Returns if there are no variables to set, or
+/// if the restart fails; the program works without these variables, but slowly on a busy machine. Call it at the start
+/// of main, before there are other threads. Child processes inherit the variables.
 void wait_briefly(char** arguments);
 
 }  // namespace onebit::experiments

@@ -49,7 +49,7 @@ constexpr ValueKind kind_of() {
   return std::is_same_v<Value, std::string> ? ValueKind::text : ValueKind::real;
 }
 
-/// Returns the row with its kind of value set to this one.
+/// Returns the row with its kind of value set to `kind`.
 template <class Config>
 Option<Config> holding(ValueKind kind, Option<Config> row) {
   row.kind = kind;

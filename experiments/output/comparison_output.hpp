@@ -12,15 +12,15 @@ namespace onebit::experiments {
 /// Returns the index of the arm with the lowest mean final loss among the arms whose runs all finished; none if there
 /// is no such arm, or only one arm in all.
 std::optional<std::size_t> lowest_loss(const std::vector<analysis::ArmFigures>& arms);
-/// Whether an arm has an AUC, as arms of click models do.
+/// Whether any of the arms has an AUC, as arms of click models do.
 bool has_auc(const std::vector<analysis::ArmFigures>& arms);
-/// Whether an arm has a boundary, at which bytes are counted.
+/// Whether any of the arms has a boundary at which bytes are counted.
 bool has_boundary(const std::vector<analysis::ArmFigures>& arms);
-/// Returns one row per arm, over its seeds. The arm with the lowest loss is marked. If there are such values, AUC
-/// replaces the accuracy, and the bytes at a boundary replace the ratio to fp16. remarks: whether a remark follows the
-/// name of an arm that ended above its starting loss.
+/// Returns one row per arm, over its seeds. The arm with the lowest loss is marked. If any arm has an AUC, the AUC
+/// replaces the accuracy; if any arm has a boundary, the bytes at the boundary replace the ratio to fp16. remarks:
+/// whether a remark follows the name of an arm that ended above its starting loss.
 Table arms_table(const std::vector<analysis::ArmFigures>& arms, bool remarks = false);
-/// Names the baselines of the ratios in arms_table; there is at least one arm.
+/// Returns a text that names the baselines of the ratios in arms_table. Precondition: there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
 /// Prints one line for every run that did not finish.
 void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostream& out);

@@ -12,7 +12,7 @@ namespace onebit::experiments {
 /// tables, and the factors by which exchanges become smaller. Empty if nothing is changed.
 std::string boundary_text(bool tables, const analysis::HybridRules& rules);
 
-/// Returns a text such as "adam, dct-mp": an optimizer, and what boundary_text adds.
+/// Returns a text such as "adam, dct-mp": the name of an optimizer, followed by the result of boundary_text.
 std::string method_text(const std::string& optimizer, const netmodel::Workload& workload,
                         const analysis::HybridRules& rules);
 std::string method_text(const analysis::Job& job);

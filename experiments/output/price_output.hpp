@@ -18,7 +18,7 @@ std::string links_text(const netmodel::Cluster& cluster, Index width);
 /// Formats a rate in the units in which links are sold, e.g. "4.856 Gb/s".
 std::string rate_text(netmodel::BytesPerSecond rate);
 
-/// States the minimum memory that each GPU needs, and whether it has that much.
+/// Returns a text that states how much memory each GPU needs at least, and whether the GPU has that much.
 std::string memory_text(const netmodel::MemoryEstimate& memory);
 
 /// Returns the only price, or an object with the prices on all clusters.

@@ -12,7 +12,7 @@ std::string diverged_seeds(const analysis::ArmFigures& arm);
 /// verdicts, returns how far the arms at the best rates got.
 std::string answers_html(const Report& report);
 
-/// Returns the warnings of a verdict, without those on runs that did not finish, which are listed with their arm.
+/// Returns the warnings of a verdict, except the warnings about unfinished runs: the page lists these with their arm.
 std::vector<std::string> warnings_on(const analysis::Verdict& verdict, const analysis::Comparison& comparison);
 
 }  // namespace onebit::experiments

@@ -12,7 +12,7 @@ namespace onebit::experiments {
 /// Returns a line for each cluster: "eth10: 10 Gb/s Ethernet, TCP; here 4 nodes x 1 GPU (a100), ...".
 std::vector<std::string> cluster_lines(const Report& report);
 
-/// Returns what the mean step of each shown arm spends its time on, on the first cluster: "Time of a step there: adam:
+/// For the first cluster, returns what the mean step of each shown arm spends its time on: "Time of a step there: adam:
 /// 1.08 ms (latency 88%, sending 9%, computing 3%); ...". An arm without a step is left out. Empty without clusters or
 /// steps.
 std::string parts_line(const Report& report);
@@ -22,12 +22,13 @@ std::string parts_line(const Report& report);
 /// 9%)". Empty without clusters or steps.
 std::string run_times_text(const analysis::ArmFigures& arm);
 
-/// Whether latency is the part of an arm's mean step on a cluster (given by its index) that exceeds its counterpart in
-/// the baseline's step by the largest amount, and the arm sends more messages.
+/// Whether latency is the part that lengthens the arm's mean step most, compared with the same part of the baseline's
+/// step, and the arm also sends more messages than the baseline. cluster: index of the cluster.
 bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster);
 
-/// Returns the part of an arm's mean step on a cluster that increased most relative to the same part of its baseline's
-/// step: "coding: 120 us more in a step". Empty where no part grew.
+/// Returns the part of an arm's mean step that takes the most additional time compared with the same part of its
+/// baseline's step, and this time: "coding: 120 us more in a step". cluster: index of the cluster. Empty where no part
+/// grew.
 std::string grown_part(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster);
 
 /// Returns the parts of the mean step of each shown arm on every cluster.

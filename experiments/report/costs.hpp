@@ -18,10 +18,10 @@ struct Pair {
   const analysis::ArmFigures &here, &there;
 };
 
-/// Returns the arms of a verdict and their figures, which must outlive the result.
+/// Returns the arms of a verdict and their figures, as references into `report`, which must outlive the result.
 Pair pair_of(const Report& report, const analysis::Verdict& verdict);
 
-/// Which of two arms may have inaccurate estimates for its exchanges when their times are compared.
+/// Says, for a comparison of the times of two arms, which of the arms may have inaccurate estimates for its exchanges.
 enum class Uncertain {
   arm,
   baseline,  ///< it compresses, and the arm does not
@@ -33,13 +33,13 @@ Uncertain uncertain_of(const Pair& pair);
 /// Whether the arms have different numbers of workers.
 bool workers_differ(const Pair& pair);
 
-/// The end of a sentence, to follow "the", that says which estimates are the least certain.
+/// End of a sentence that says which estimates are the least certain. The word "the" must precede it.
 inline constexpr const char* kLeastCertain =
     "estimates for short messages and compressed exchanges are the least certain: some of these took up to 2.9 times "
     "as long when measured.";
 
-/// The time of a baseline divided by that of an arm on one cluster; low and high are the ratios if the exchanges that
-/// uncertain_of() returns take longer or shorter by the cluster's uncertainty.
+/// The time of a baseline divided by the time of an arm, on one cluster. low, high: the lowest and the highest ratio if
+/// the exchanges of the arms that uncertain_of() returns take longer or shorter by the cluster's uncertainty.
 struct Speed {
   std::size_t cluster = 0;
   double ratio = std::numeric_limits<double>::quiet_NaN(), low = ratio, high = ratio;
@@ -57,11 +57,12 @@ std::string verb_of(const Speed& speed);
 /// Returns "1.44 times as fast on eth1".
 std::string speed_text(const Speed& speed, const std::string& cluster);
 
-/// Returns "0.97 to 2.8 with exchange times ±50%", the range of speed_text's number; empty if it has none.
+/// Returns "0.97 to 2.8 with exchange times ±50%", the range of the number in speed_text; empty if this number has no
+/// range.
 std::string range_text(const Speed& speed, const netmodel::Cluster& cluster);
 
-/// Returns the speeds on the clusters on which an arm gains most and least, or one of them if the other adds nothing;
-/// none if its time is about the same as its baseline's on all of them.
+/// Returns the speeds on the clusters on which an arm gains most and least, or only one of these two speeds if the
+/// other adds nothing. Returns none if the arm takes about as long as its baseline on all clusters.
 std::vector<Speed> named_speeds(const Pair& pair);
 
 /// Whether the arm is faster on the first of two clusters and slower on the second.

@@ -34,8 +34,9 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
 /// of tensors.
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view);
 
-/// Returns the longest 1-bit steps over the steps of a run, for the tensors whose steps are longest at the freeze.
-/// freeze_step: the step after which the run froze, which is marked; 0: the run did not freeze.
+/// Returns the length of the longest 1-bit step in each tensor against the steps of a run, for the tensors in which
+/// this length is greatest at the freeze. freeze_step: the step after which the run froze, to be marked in the figure;
+/// 0: the run did not freeze.
 Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, Index freeze_step);
 
 /// Returns both sides of 1-bit Adam's bound over the steps of a run, and the terms of the right side.

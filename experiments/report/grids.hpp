@@ -14,23 +14,24 @@ const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, c
 /// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.
 std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Whether an arm is at the best rate of its grid, or the grid has none. Verdicts name an arm at another rate only if
-/// it was requested as a baseline.
+/// Whether an arm is at the best rate of its grid; also true if the grid has no best rate. Verdicts name an arm at
+/// another rate only if it was requested as a baseline.
 bool is_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Returns the name of an arm's grid, which omits the rate, if the arm is at its best rate; otherwise the arm's own
-/// name.
+/// If an arm is at the best rate of its grid, returns the name of the grid, which omits the rate; otherwise returns the
+/// arm's own name.
 std::string name_at_best(const analysis::Comparison& comparison, const std::string& arm);
 
-/// Returns the grid of an arm at its best rate, with all rates that were tried, even those that --best left out; its
-/// `arms` contain only those that are left.
+/// Returns the grid of an arm at its best rate, with all rates that were tried, even those that --best left out. The
+/// member `arms` has only the arms that --best did not leave out.
 analysis::RateGrid whole_grid(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Returns the names of the arms at the best rate of their grids, and of the arms in whose grids only one rate was
-/// tried; all arms if there are none.
+/// tried; if there are no such arms, returns the names of all arms.
 std::vector<std::string> best_arms(const analysis::Comparison& comparison);
 
-/// Returns the best arms and those baselines of verdicts that are at another rate, because they were requested.
+/// Returns the names of best_arms() and, in addition, of those baselines of verdicts that were requested at another
+/// rate.
 std::vector<std::string> front_arms(const analysis::Comparison& comparison);
 
 }  // namespace onebit::experiments

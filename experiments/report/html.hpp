@@ -26,7 +26,7 @@ std::string command(const std::string& plain);
 /// Returns a table without the columns of numbers in which every row has "-". It scrolls horizontally if the screen is
 /// too narrow. Empty for a table without rows.
 std::string table(const Table& table);
-/// Returns a table of this kind, which a narrow screen shows as one block of labelled values for each row.
+/// Returns a table like table() does, but a narrow screen shows each row as a block of labelled values.
 std::string blocks(const Table& table);
 /// Returns an <svg> element with a caption, with the class `style` if one is given; empty if there is no picture.
 std::string figure(const std::string& svg, const std::string& caption, const std::string& style = "");

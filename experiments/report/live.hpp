@@ -21,8 +21,8 @@ class LivePage {
 
   /// Returns the whole page, which requests `update` every few seconds.
   std::string page();
-  /// Returns what changes in the page, as a JSON object: its beginning and map as HTML, and the data of the chart;
-  /// if no log can be used yet, it says why.
+  /// Returns the parts of the page that change, as a JSON object: the beginning of the page and the map as HTML, and
+  /// the data of the chart. If no log can be used yet, the object says why.
   std::string update();
 
  private:

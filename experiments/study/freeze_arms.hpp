@@ -19,9 +19,9 @@ namespace onebit::experiments {
 /// the command's name, for error messages.
 void check_frozen_options(const Study& study, const std::string& command);
 
-/// Throws ConfigError, before anything is trained, for a run whose freeze cannot be tried: an optimizer without an
-/// uncompressed twin, a rule that could never freeze, DeepSpeed's semantics. steps: where to freeze; if empty, the rule
-/// decides. Warns about options without effect.
+/// Throws ConfigError, before anything is trained, for a run whose freeze cannot be tried, because the optimizer has no
+/// uncompressed twin, the rule could never freeze, or the run has DeepSpeed's semantics. steps: where to freeze; if
+/// empty, the rule decides. Warns about options without effect.
 void check_frozen_run(const Study& study, const std::vector<Index>& steps);
 
 /// Returns the arms of a continuation: `frozen`, which does not compress, `compressed`, and every --arm that the user

@@ -20,8 +20,8 @@ std::string weights_out_of(const sim::LogHeader& header);
 
 /// What a run with --resume takes from its log.
 struct FromLog {
-  /// Options that were not given and that differ from the defaults, except those of the evaluations (continued() takes
-  /// them).
+  /// Options that the user did not give and whose values in the log differ from the defaults, except the options of the
+  /// evaluations, which continued() takes.
   Settings settings = {};
   std::string weights_out = {};  ///< file for the weights, if the run is not over
 

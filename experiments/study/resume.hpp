@@ -15,8 +15,8 @@ struct ResumeDecision {
 /// them. Evaluations then continue as they began, even if the run is made longer.
 sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision);
 
-/// Makes the decision from --overwrite, --resume and --resume.allow. Throws ConfigError if options differ from the
-/// log's without being allowed to; the message names all of them.
+/// Makes the decision from --overwrite, --resume and --resume.allow. Throws ConfigError if options that are not allowed
+/// to differ have values different from those in the log; the message names all of these options.
 ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig& config, const std::string& log);
 
 /// Decides for a run that may consist of several processes: rank 0 reads the log and sends the decision to the

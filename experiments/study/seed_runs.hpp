@@ -24,16 +24,16 @@ sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step);
 /// (ConfigError).
 void make_room(const Study& study, const std::vector<Arm>& arms);
 
-/// Runs in the study's folder: dense-SEED.h5, and ARM-STEP-SEED.h5 for those that freeze after STEP. If the
-/// optimizer is dense until its freeze, the latter are continuations of the dense run, bit-identical to a whole run
-/// with `--freeze fixed:STEP`; for 0/1 Adam they are whole runs. When runs are resumed, complete logs are kept. The
-/// study must outlive this object.
+/// The runs of one seed, with logs in the study's folder: dense-SEED.h5 for the dense run, and ARM-STEP-SEED.h5 for a
+/// run that freezes after STEP. If the optimizer is dense until its freeze, the runs that freeze are continuations of
+/// the dense run, bit-identical to a whole run with `--freeze fixed:STEP`; for 0/1 Adam they are whole runs. When runs
+/// are resumed, complete logs are kept. The study must outlive this object.
 class SeedRuns {
  public:
   /// Arms that branch off from the dense run, by their freeze step.
   using Branches = std::map<Index, std::vector<const Arm*>>;
 
-  /// seed: offset from the seed of the settings. target: FreezeOutcome::steps counts the steps to this loss.
+  /// seed: offset from the seed of the settings. target: the loss up to which FreezeOutcome::steps counts the steps.
   SeedRuns(const Study& study, Index seed, double target);
 
   /// Trains the dense run. Returns false if a signal stopped it. Throws NumericError if it has no final loss.

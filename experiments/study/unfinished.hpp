@@ -8,8 +8,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the command "onebit run ..." that repeats the run of a log, quoted for a shell. It names no output,
-/// and gives the seed and as few as possible of the other options that decide results. Empty if this version of the
+/// Returns the command "onebit run ..." that repeats the run of a log, quoted for a shell. The command names no output.
+/// It gives the seed and, of the other options that decide results, as few as possible. Empty if this version of the
 /// program cannot express the log's options.
 std::string command_to_repeat(const sim::LogHeader& header);
 

@@ -10,8 +10,8 @@ struct Axis {
   std::vector<std::string> values;  ///< values in the option's own notation
 };
 
-/// Returns a value in the option's own notation, so that 1e-3 and 0.001 are equal. Throws ConfigError for an unknown
-/// option or a bad value.
+/// Returns a value in the option's own notation, so that 1e-3 and 0.001 give the same text. Throws ConfigError for an
+/// unknown option or a bad value.
 std::string canonical(const std::string& key, const std::string& value);
 
 /// Parses 'key=a,b,c', 'key=a;b;c' if values contain commas, or 'key=low:high:SPACING:count'. The values of a range are
@@ -26,9 +26,9 @@ std::string axis_text(const Axis& axis);
 /// Returns a number of a range as an option's text: six significant digits, whole numbers without an exponent.
 std::string range_value(double value);
 
-/// Returns every combination of values, the first axis varying slowest. The axes of a zip, 'key,key', advance together,
-/// at the position of the first of them in the order of the axes. Throws ConfigError for two axes of one option, a zip
-/// with axes of different lengths or unknown axes, and too many points.
+/// Returns every combination of values, the first axis varying slowest. The axes of a zip, 'key,key', advance together.
+/// In the order of the axes, they take the position of whichever of them comes first. Throws ConfigError for two axes
+/// of one option, a zip with axes of different lengths or unknown axes, and too many points.
 std::vector<Settings> product(const std::vector<Axis>& axes, const std::vector<std::string>& zips);
 
 /// Parses 'key=value,key=value', the settings of a skip, into the options' own notation. The key "arm" stands for the

@@ -27,8 +27,8 @@ std::string name_of(const Settings& values);
 bool is_named(const Settings& values, const std::string& name);
 
 /// Returns the number of examples per evaluation for all points that do not set it: the smallest of their defaults
-/// (sim::planned_evaluations), so that their losses are over the same examples. train_size: the examples of an epoch,
-/// called if a point's length is in epochs.
+/// (sim::planned_evaluations), so that their losses are over the same examples. train_size: returns the number of
+/// examples of an epoch; it is called if a point's length is in epochs.
 Index common_examples(const std::vector<Point>& points, const std::function<Index(const Point&)>& train_size);
 
 /// Returns a label such as "arm adam, optimizer.lr 0.001, seed 2".

@@ -27,8 +27,8 @@ struct PointResult {
   double eval_loss = kNone;   ///< loss of the last evaluation; NaN if the run diverged
   double accuracy = kNone;    ///< accuracy of the last evaluation; NaN if the run diverged
   double auc = kNone;         ///< AUC of the last evaluation; NaN if the run diverged, or there is none
-  /// Loss and AUC of the last evaluation through the boundary's codec, and means over the run of the columns of /steps
-  /// with these names; NaN as above.
+  /// boundary_loss, boundary_auc: loss and AUC of the last evaluation through the boundary's codec. The others: means,
+  /// over the run, of the columns of /steps with the same names. All are NaN in the same cases as above.
   double boundary_loss = kNone, boundary_auc = kNone, boundary_sent_share = kNone, boundary_forward_kept = kNone,
          boundary_backward_kept = kNone, boundary_gradient_cosine = kNone;
   double bytes = kNone;  ///< bytes sent by one worker

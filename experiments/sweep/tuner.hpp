@@ -23,8 +23,9 @@ Tuning parse_tuning(const std::string& text, Index evaluations);
 /// unknown.
 using LossOfValue = std::function<std::optional<double>(const std::string& value)>;
 
-/// Returns the values to try, in order, as many as the known losses determine: the first two together, then one at a
-/// time. They depend only on the losses. Of two equal losses, the one at the lower value counts as better.
+/// Returns the values to try, in order, as far as the known losses determine them: the first two values together, then
+/// one value at a time. The values depend only on `tuning` and the losses. Of two equal losses, the one at the lower
+/// value counts as better.
 std::vector<std::string> tuned_values(const Tuning& tuning, const LossOfValue& loss);
 
 }  // namespace onebit::experiments

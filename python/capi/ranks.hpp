@@ -6,7 +6,8 @@
 
 namespace onebit::capi {
 
-/// Returns the shard of this rank. Throws ConfigError if the ranks make no sense.
+/// Returns the shard of this rank. Throws ConfigError for an impossible rank or number of ranks, and for several ranks
+/// without an exchange function.
 device::Shard shard_of(const onebit_ranks& ranks, int threads);
 
 }  // namespace onebit::capi

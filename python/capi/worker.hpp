@@ -18,7 +18,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Throw ConfigError if the worker is of the other kind.
+  /// mean() throws ConfigError if the worker runs an optimizer, and step() throws it if the worker computes means.
   virtual void mean(Index step, const float* vector, float* mean);
   virtual void step(Index step, double lr, const float* gradient, float* parameters);
 
