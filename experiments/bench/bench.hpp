@@ -61,7 +61,7 @@ inline constexpr Index kCopyBytes = 256 * 1000 * 1000;
 KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& config, Index elements, Index rounds,
                            Index copy_bytes = kCopyBytes);
 
-/// A part of logging, which happens once per `every` steps.
+/// A part of logging that happens once per `every` steps.
 struct LogPart {
   std::string name;
   double every = 1;    ///< number of steps from one occurrence to the next

@@ -10,7 +10,7 @@ namespace onebit::experiments {
 /// mean is rounded to the same decimal place. Without an interval, returns the mean alone with `digits` significant
 /// digits, or more if it needs more before the decimal point.
 std::string interval_text(const analysis::Interval& interval, int digits = 5);
-/// Adds the interval to a mean that is already a text with a unit: "24.1 ms" becomes "24.1 ± 7.6 ms".
+/// Returns the text of a mean, which contains a unit, with the interval added: "24.1 ms" becomes "24.1 ± 7.6 ms".
 std::string with_interval(const std::string& mean, const analysis::Interval& interval);
 /// Returns "63.5% ± 3.8%"; the mean alone with three digits if there is no interval.
 std::string percent_interval(const analysis::Interval& interval);
