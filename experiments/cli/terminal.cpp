@@ -30,7 +30,7 @@ extern "C" void request_stop(int) {
 
 /// Handles Ctrl-C. Only functions that are safe in a signal handler may be called.
 extern "C" void request_stop_at_terminal(int) {
-  constexpr std::string_view text = "\r\x1b[Konebit: stopping; Ctrl-C again ends it at once\n";
+  constexpr std::string_view text = "\r\x1b[Konebit: stopping; Ctrl-C again kills it\n";
   stop_flag.store(true);
   const int before = errno;
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text.data(), text.size());

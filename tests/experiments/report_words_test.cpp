@@ -317,7 +317,7 @@ TEST_CASE("report: a cost of reaching a loss is a geometric mean, also in its in
   };
   // exp(ln 4 / 2) = 2; the half width is 12.706 * ln 4 / 2
   CHECK_THAT(text(4),
-             Contains("To reach a loss of 4 it may send 2 times fewer bytes (95% interval 0.0003 to 1.34e+04)"));
+             Contains("To reach a loss of 4 it may send 2 times fewer bytes (95% interval 0.000299 to 13400)"));
   runs.front().evaluations.front().loss = 3;
   CHECK(text(4) == "1 of 2 runs of adam starts at or below a loss of 4.");
 }
