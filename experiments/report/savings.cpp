@@ -68,7 +68,7 @@ std::string in_same_steps(const Pair& pair) {
 /// only, or on no cluster that is not named.
 std::string slower_text(const Pair& pair, const std::vector<Speed>& named) {
   const std::vector<Speed> speeds = speeds_of(pair);
-  const auto may_be_slower = [](const Speed& speed) { return speed.low < 1 && is_visible(speed.low); };
+  const auto may_be_slower = [](const Speed& speed) { return speed.ratio < 1 && is_visible(speed.ratio); };
   const Index all = std::ssize(speeds), slower_or_open = std::ranges::count_if(speeds, may_be_slower);
   const Index slower =
       std::ranges::count_if(speeds, [&](const Speed& speed) { return may_be_slower(speed) && speed.high < 1; });
