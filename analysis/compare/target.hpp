@@ -9,8 +9,9 @@ namespace onebit::analysis {
 
 /// Returns the x at which a loss, evaluated at ascending x, first came down to the target, interpolated linearly
 /// between the last evaluation above the target and the first one at or below it. If the very first loss is at or below
-/// the target, returns the first x. If the loss before the first one at or below the target is not finite, returns the
-/// x of the latter without interpolation. NaN: not reached. The spans have equal length.
+/// the target, returns the first x. Finds the first evaluation whose loss is at or below the target. If the loss at the
+/// evaluation before it is not finite, returns the x of the evaluation found, without interpolation. NaN: not reached.
+/// The spans have equal length.
 double reached_at(std::span<const double> x, std::span<const double> loss, double target);
 
 /// Returns the x of the first evaluation at or below the target. NaN: not reached.

@@ -86,8 +86,8 @@ struct FreezeRow {
   std::vector<CompressedCost> arms;  ///< costs of the compressed runs, [arms]
 };
 
-/// The earliest candidate whose total cost with the first arm is within the margin for every choosing seed, provided
-/// that the same holds for all later candidates that any of these seeds reached.
+/// The earliest candidate for which the total cost with the first arm is within the margin for every selection seed,
+/// both at that candidate and at every later candidate that any of these seeds reached.
 struct FreezeChoice {
   std::size_t row = 0;
   FreezeCost freeze, together;  ///< costs over the judging seeds; the two verdicts hold jointly

@@ -14,10 +14,11 @@ struct BlasLibrary {
   std::string name;
 };
 
-/// Opens cuBLAS of a major version that the driver supports, the newest first: 13 or 12. The functions and constants
-/// that the backend uses are the same in both. PyTorch comes with one of the two versions. Searches the loader's paths,
-/// then `folder`. driver: the CUDA version that the driver supports, such as 13000; 0 if there is no driver. Throws
-/// Error with a reason for each version that is not found, and for each file in `folder` that cannot be opened.
+/// Opens a version of cuBLAS that the driver supports, trying major version 13 first and then 12. The functions and
+/// constants that the backend uses are the same in both. PyTorch comes with one of the two versions. Searches the
+/// loader's paths, then `folder`. driver: the CUDA version that the driver supports, such as 13000; 0 if there is no
+/// driver. Throws Error with a reason for each version that is not found, and for each file in `folder` that cannot be
+/// opened.
 BlasLibrary open_blas_library(int driver, const std::string& folder, const OpenLibrary& open);
 
 }  // namespace onebit::device::cuda

@@ -32,8 +32,8 @@ std::string line_of(const SharedFinding& finding, std::span<const analysis::Arm>
 /// Returns the line without severity and hint.
 std::string plain_line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms);
 
-/// Returns the line with the severity, but without the hint and the files, restricted to the runs whose arms have one
-/// of these names; empty if there are none.
+/// Returns the finding as one line that includes the severity but not the hint or the files, and covers only the runs
+/// whose arms have one of these names; returns an empty string if there are no such runs.
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding,
                     std::span<const analysis::Arm> arms);
 

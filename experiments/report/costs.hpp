@@ -61,8 +61,9 @@ std::string speed_text(const Speed& speed, const std::string& cluster);
 /// range.
 std::string range_text(const Speed& speed, const netmodel::Cluster& cluster);
 
-/// Returns the speeds on the clusters on which an arm gains most and least, or only one of these two speeds if the
-/// other adds nothing. Returns none if the arm takes about as long as its baseline on all clusters.
+/// Returns an arm's speed on the cluster where it gains most and on the cluster where it gains least; returns only one
+/// of them if the other would tell the reader nothing new. Returns none if the arm takes about as long as its baseline
+/// on all clusters.
 std::vector<Speed> named_speeds(const Pair& pair);
 
 /// Whether the arm is faster on the first of two clusters and slower on the second.

@@ -11,7 +11,7 @@ namespace onebit::experiments {
 /// Returns the figures of the arm with this name, which must be an arm of the comparison.
 const analysis::ArmFigures& figures_of(const analysis::Comparison& comparison, const std::string& name);
 
-/// Returns the number of the grid that an arm is in, which is the number of its colour in all figures.
+/// Returns the number of the grid that contains the arm; in all figures, this number also determines the arm's colour.
 std::size_t grid_of(const analysis::Comparison& comparison, const std::string& arm);
 
 /// Whether an arm is at the best rate of its grid; also true if the grid has no best rate. Verdicts name an arm at

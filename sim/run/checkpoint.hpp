@@ -47,7 +47,7 @@ RunState run_state_of(const std::string& path);
 /// not be used after that.
 RunState read_checkpoint(const std::string& path, VirtualCluster& cluster);
 
-/// Removes the checkpoints of later steps: those of an abandoned continuation, and unusable ones.
+/// Removes all checkpoints of later steps, whether an abandoned continuation left them behind or they are unusable.
 void remove_checkpoints_after(const std::string& log, Index step);
 
 /// Removes all but the newest `keep` checkpoints of a log, and files that a killed program left unfinished.

@@ -21,8 +21,8 @@ struct Resumption {
   LogHeader header;  ///< header of the log
   LogRows seen;      ///< rows found in the log
   LogRows keep;      ///< rows that stay in the log
-  /// Further events, after those counted in `keep`, that stay in the log because their step is not after the
-  /// checkpoint's. (A log's events are not sorted by step.)
+  /// Events beyond the number in `keep` that also stay in the log, because they belong to the checkpoint's step or an
+  /// earlier one. (A log's events are not sorted by step.)
   std::vector<Event> events;
   RunState state;                     ///< state at the newest usable checkpoint, or at the start if there is none
   ExpectedRows expected;              ///< rows of the log that the run will compute again
