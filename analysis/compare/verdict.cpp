@@ -264,7 +264,8 @@ std::string need_text(const Verdict& verdict) {
   if (verdict.seeds_for_seen > 0) text += ", the observed difference " + seeds_needed_text(verdict.seeds_for_seen);
   const Index equivalence = verdict.seeds_for_equivalence;
   if (equivalence > 0 && verdict.seeds_needed <= useful_seeds)
-    text += ", showing equivalence " + seeds_needed_text(equivalence) + " if the losses agree";
+    text += ", showing equivalence within " + percent(verdict.criterion.margin) + " " + seeds_needed_text(equivalence) +
+            " if the losses agree";
   return text;
 }
 

@@ -85,7 +85,7 @@ std::vector<Speed> speeds_of(const Pair& pair) {
     if (uncertain == Uncertain::each) std::swap(here_longer, here_shorter);
     const auto [low, high] = std::minmax({ratio, (there_varies ? there.longer : there.seconds.mean) / here_longer,
                                           (there_varies ? there.shorter : there.seconds.mean) / here_shorter});
-    speeds.push_back({c, ratio, low, high});
+    speeds.push_back({c, ratio, low, high, uncertain});
   }
   return speeds;
 }
@@ -103,9 +103,10 @@ std::string speed_text(const Speed& speed, const std::string& cluster) {
 
 std::string range_text(const Speed& speed, const netmodel::Cluster& cluster) {
   const auto [least, most] = range_of(speed);
-  return least == most
-             ? ""
-             : least + " to " + most + " with exchange times ±" + percent_text(netmodel::uncertainty_of(cluster));
+  if (least == most) return "";
+  constexpr std::string_view whose[] = {"its ", "the baseline's ", "all ", "all "};
+  return least + " to " + most + " with " + std::string(whose[static_cast<std::size_t>(speed.uncertain)]) +
+         "exchange times ±" + percent_text(netmodel::uncertainty_of(cluster));
 }
 
 std::vector<Speed> named_speeds(const Pair& pair) {

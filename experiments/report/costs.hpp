@@ -43,6 +43,7 @@ inline constexpr const char* kLeastCertain =
 struct Speed {
   std::size_t cluster = 0;
   double ratio = std::numeric_limits<double>::quiet_NaN(), low = ratio, high = ratio;
+  Uncertain uncertain = Uncertain::arm;
 };
 
 /// Returns the speeds on all clusters on which both times are known.
@@ -57,8 +58,8 @@ std::string verb_of(const Speed& speed);
 /// Returns "1.44 times as fast on eth1".
 std::string speed_text(const Speed& speed, const std::string& cluster);
 
-/// Returns "0.97 to 2.8 with exchange times ±50%", the range of the number in speed_text; empty if this number has no
-/// range.
+/// Returns "0.97 to 2.8 with its exchange times ±50%", the range of the number in speed_text; empty if this number has
+/// no range.
 std::string range_text(const Speed& speed, const netmodel::Cluster& cluster);
 
 /// Returns an arm's speed on the cluster where it gains most and on the cluster where it gains least; returns only one
@@ -69,8 +70,8 @@ std::vector<Speed> named_speeds(const Pair& pair);
 /// Whether the arm is faster on the first of two clusters and slower on the second.
 bool turns(const std::vector<Speed>& speeds);
 
-/// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8 with exchange times ±50%), but takes an estimated 1.84 times
-/// as long on ib100 (1.5 to 2.2 with exchange times ±20%)"; empty without speeds.
+/// Returns "may be 1.44 times as fast on eth1 (0.97 to 2.8 with its exchange times ±50%), but takes an estimated 1.84
+/// times as long on ib100 (1.5 to 2.2 with its exchange times ±20%)"; empty without speeds.
 std::string speeds_text(const std::vector<netmodel::Cluster>& clusters, const std::vector<Speed>& speeds);
 
 /// Returns a text such as "sends 4.43 times fewer bytes"; the parameter `sends` supplies the verb.

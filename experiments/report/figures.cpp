@@ -238,7 +238,7 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
                  (bounds ? "The left side is drawn where it is positive."
                          : "The left side is not drawn, because its factor is not positive: the theorem gives "
                            "no bound at this learning rate.")};
-  figure.plot = {.title = "Both sides of the bound of 1-bit Adam, " + arm,
+  figure.plot = {.title = (bounds ? "Both sides" : "Right side") + (" of the bound of 1-bit Adam, " + arm),
                  .x_label = "step",
                  .y_label = "sum",
                  .log_y = true,

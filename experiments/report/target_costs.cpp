@@ -179,7 +179,7 @@ std::string interval_text(const std::vector<double>& ratios, bool inverted) {
   return least == most ? "" : "95% interval " + least + " to " + most;
 }
 
-/// Returns " (95% interval 3.1 to 3.9; 1.6 to 7.8 with exchange times ±50%)"; empty if both parts are.
+/// Returns " (95% interval 3.1 to 3.9; 1.6 to 7.8 with its exchange times ±50%)"; empty if both parts are.
 std::string in_brackets(const std::string& interval, const std::string& range) {
   return interval.empty() && range.empty() ? "" : " (" + both(interval, range, "; ") + ")";
 }
@@ -195,7 +195,8 @@ std::string time_until_text(const Pair& pair, double target, const netmodel::Clu
   const Speed speed{.cluster = 0,
                     .ratio = time,
                     .low = std::fmin(time, interval.low) * of_estimate.low,
-                    .high = std::fmax(time, interval.high) * of_estimate.high};
+                    .high = std::fmax(time, interval.high) * of_estimate.high,
+                    .uncertain = uncertain_of(pair)};
   const bool by_seeds = interval.low < 1 && interval.high > 1, open = speed.low < 1 && speed.high > 1;
   return verb_of(speed) + speed_text(speed, cluster.name) +
          in_brackets(interval_text(seeds, time < 1), open && !by_seeds ? range_text(speed, cluster) : "");

@@ -114,10 +114,11 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   CHECK(verdict.seeds_needed == 11);
   // t(13 degrees) at 97.5% and 90%: ((2.160369 + 1.350171) * 1.019956)^2 = 12.82 <= 14; with 13: 13.0003
   CHECK(verdict.seeds_for_equivalence == 14);
-  CHECK_THAT(verdict.sentence,
-             StartsWith("b and a cannot be told apart (detecting 1% takes about 11 seeds, showing equivalence about "
-                        "14 seeds if the losses agree): final loss 0.1% higher (95% interval -2.39% to 2.66%, "
-                        "Student's t over 3 paired seeds"));
+  CHECK_THAT(
+      verdict.sentence,
+      StartsWith("b and a cannot be told apart (detecting 1% takes about 11 seeds, showing equivalence within 1% "
+                 "about 14 seeds if the losses agree): final loss 0.1% higher (95% interval -2.39% to 2.66%, "
+                 "Student's t over 3 paired seeds"));
   CHECK_THAT(verdict.sentence, !Contains("no difference"));
   // logarithms from -0.19 to 0.58 over three seeds: mean 0.195, half width 0.385, deviation 0.155
   const double wide = 0.385 * std::sqrt(3.0) / 4.302653;
@@ -285,9 +286,8 @@ TEST_CASE("verdict: where the seeds suffice for the margin, those that see half 
   CHECK(verdict.visible == 0.005);
   CHECK(verdict.seeds_needed == 34);  // ((2.034515 + 0.852935) * 1.989456)^2 = 33.00 <= 34; with 33: 33.06
   // for 1%, ((2.178813 + 1.356217) * 0.997202)^2 = 12.43 <= 13; with 12: 12.63
-  CHECK_THAT(
-      verdict.sentence,
-      Contains("(detecting 0.5% takes about 34 seeds, showing equivalence about 13 seeds if the losses agree):"));
+  CHECK_THAT(verdict.sentence, Contains("(detecting 0.5% takes about 34 seeds, showing equivalence within 0.5% about "
+                                        "13 seeds if the losses agree):"));
 }
 
 TEST_CASE("verdict: equivalent is what lies within the margin, which it names") {

@@ -364,8 +364,10 @@ TEST_CASE(
   REQUIRE(report(folder, given).status == 0);
   const std::string page = read_file(folder / "report.html");
   const std::regex faster(
-      "(is an estimated|may be) [0-9.]+ times as fast on eth1 \\([0-9.]+ to [0-9.]+ with exchange times ±50%\\), but "
-      "(takes an estimated|may take) [0-9.]+ times as long on ib100 \\([0-9.]+ to [0-9.]+ with exchange times ±20%\\)");
+      "(is an estimated|may be) [0-9.]+ times as fast on eth1 \\([0-9.]+ to [0-9.]+ with its exchange times ±50%\\), "
+      "but "
+      "(takes an estimated|may take) [0-9.]+ times as long on ib100 \\([0-9.]+ to [0-9.]+ with its exchange times "
+      "±20%\\)");
   const std::regex stages("Its 10 dense steps send [0-9]+% of its bytes; after them a step with an exchange sends ");
   CHECK(std::regex_search(page, faster));
   CHECK(std::regex_search(page, stages));
