@@ -286,7 +286,7 @@ TEST_CASE("verdict: where the seeds suffice for the margin, those that see half 
   CHECK(verdict.visible == 0.005);
   CHECK(verdict.seeds_needed == 34);  // ((2.034515 + 0.852935) * 1.989456)^2 = 33.00 <= 34; with 33: 33.06
   // for 1%, ((2.178813 + 1.356217) * 0.997202)^2 = 12.43 <= 13; with 12: 12.63
-  CHECK_THAT(verdict.sentence, Contains("(detecting 0.5% takes about 34 seeds, showing equivalence within 0.5% about "
+  CHECK_THAT(verdict.sentence, Contains("(detecting 0.5% takes about 34 seeds, showing equivalence within 1% about "
                                         "13 seeds if the losses agree):"));
 }
 
