@@ -96,7 +96,7 @@ TEST_CASE("report: one page with everything in it") {
                            "ib100",
                            "Theory",
                            "sigma of a worker",
-                           "Both sides of the bound",
+                           " of the bound of 1-bit Adam",
                            "telescoping of errors",
                            "Runs",
                            "How to repeat the runs",
