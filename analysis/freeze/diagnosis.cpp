@@ -10,6 +10,7 @@
 #include "analysis/log/log_options.hpp"
 #include "analysis/log/loss_window.hpp"
 #include "analysis/log/summary.hpp"
+#include "compress/codecs/codec.hpp"
 #include "device/base/text.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/read_options.hpp"
@@ -88,6 +89,12 @@ double lack_of_servers(const sim::StepRow& row) {
   return row.server_codec_error;
 }
 
+/// Whether a codec sends elements as float32, so that it loses nothing; false for a codec that this program lacks.
+bool sends_floats(const std::string& codec) {
+  const auto row = std::ranges::find(compress::codecs(), codec, &compress::CodecEntry::name);
+  return row != compress::codecs().end() && row->make({})->traits().wire == netmodel::WireType::fp32;
+}
+
 /// Whether a step exchanged encoded vectors that may lack something: none do with an exact codec, or if all known
 /// errors are 0.
 bool compresses(const Facts& facts) {
@@ -101,7 +108,7 @@ bool compresses(const Facts& facts) {
     encoded |= encodes;
     exact |= encodes && !std::isnan(lack);
   }
-  return encoded && !exact && option_of(facts.log.header(), "codec") != "fp32";
+  return encoded && !exact && !sends_floats(option_of(facts.log.header(), "codec").value_or(""));
 }
 
 /// Whether a side never keeps an error although its vectors lose something, over all steps where both are known.
