@@ -108,10 +108,7 @@
     let later = -Infinity, laterHigh = -Infinity;
     const include = (x, y, half, i = 1) => {
       if (!usable(x, y) || x < from || x > to) return;
-      if (i > 0) {
-        later = Math.max(later, y);
-        laterHigh = Math.max(laterHigh, y + half);
-      }
+      if (i > 0) [later, laterHigh] = [Math.max(later, y), Math.max(laterHigh, y + half)];
       least = Math.min(least, y);
       most = Math.max(most, y);
       low = Math.min(low, y - half);
