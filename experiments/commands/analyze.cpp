@@ -9,13 +9,13 @@
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/validation_options.hpp"
-#include "experiments/output/analyze_output.hpp"
+#include "experiments/output/analysis/analyze_output.hpp"
+#include "experiments/output/analysis/validation_output.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/findings.hpp"
-#include "experiments/output/fit_output.hpp"
 #include "experiments/output/pictures.hpp"
+#include "experiments/output/pricing/fit_output.hpp"
 #include "experiments/output/screen.hpp"
-#include "experiments/output/validation_output.hpp"
 #include "experiments/study/prices.hpp"
 
 namespace onebit::experiments {

@@ -7,7 +7,7 @@
 #include "device/base/text.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/options/cluster_files.hpp"
-#include "experiments/output/price_output.hpp"
+#include "experiments/output/pricing/price_output.hpp"
 #include "experiments/study/prices.hpp"
 #include "netmodel/measured/nccl_tests.hpp"
 #include "netmodel/plan/selector.hpp"

@@ -7,7 +7,7 @@
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/validation_options.hpp"
-#include "experiments/output/freeze_output.hpp"
+#include "experiments/output/analysis/freeze_output.hpp"
 #include "experiments/study/freeze_answer.hpp"
 
 namespace onebit::experiments {

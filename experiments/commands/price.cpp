@@ -15,9 +15,9 @@
 #include "experiments/commands/collective.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/cluster_files.hpp"
-#include "experiments/output/hybrid_output.hpp"
-#include "experiments/output/price_output.hpp"
-#include "experiments/output/ranking_output.hpp"
+#include "experiments/output/pricing/hybrid_output.hpp"
+#include "experiments/output/pricing/price_output.hpp"
+#include "experiments/output/pricing/ranking_output.hpp"
 #include "experiments/study/prices.hpp"
 #include "optim/optimizer.hpp"
 

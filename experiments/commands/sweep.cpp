@@ -9,7 +9,7 @@
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/deepspeed_batch.hpp"
-#include "experiments/output/deepspeed_output.hpp"
+#include "experiments/output/analysis/deepspeed_output.hpp"
 #include "experiments/output/screen.hpp"
 #include "experiments/study/arms.hpp"
 #include "experiments/sweep/folder.hpp"

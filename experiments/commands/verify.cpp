@@ -14,7 +14,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/verify_card.hpp"
 #include "experiments/options/presets.hpp"
-#include "experiments/output/agreement_output.hpp"
+#include "experiments/output/analysis/agreement_output.hpp"
 #include "experiments/study/arm_runs.hpp"
 #include "experiments/study/expected.hpp"
 #include "experiments/study/reference_case.hpp"

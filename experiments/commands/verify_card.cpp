@@ -7,7 +7,7 @@
 #include "device/base/error.hpp"
 #include "device/base/temporary_folder.hpp"
 #include "experiments/cli/terminal.hpp"
-#include "experiments/output/agreement_output.hpp"
+#include "experiments/output/analysis/agreement_output.hpp"
 #include "experiments/study/card_runs.hpp"
 
 namespace onebit::experiments {

@@ -9,9 +9,9 @@
 #include "device/base/csv.hpp"
 #include "device/base/files.hpp"
 #include "experiments/output/comparison_output.hpp"
+#include "experiments/output/pricing/time_output.hpp"
 #include "experiments/output/screen.hpp"
 #include "experiments/output/summary_output.hpp"
-#include "experiments/output/time_output.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "experiments/options/options.hpp"
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/study/unfinished.hpp"
 
 namespace onebit::experiments {

@@ -6,9 +6,9 @@
 #include <map>
 #include <ostream>
 
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/analysis/interval_output.hpp"
+#include "experiments/output/pricing/time_output.hpp"
 #include "experiments/output/screen.hpp"
-#include "experiments/output/time_output.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "experiments/output/cost_output.hpp"
+#include "experiments/output/pricing/cost_output.hpp"
 
 namespace onebit::experiments {
 namespace {

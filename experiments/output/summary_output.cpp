@@ -3,7 +3,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "experiments/output/time_output.hpp"
+#include "experiments/output/pricing/time_output.hpp"
 #include "sim/models/constant_names.hpp"
 
 namespace onebit::experiments {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "analysis/compare/arm_names.hpp"
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/output/run_output.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"

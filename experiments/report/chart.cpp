@@ -6,8 +6,8 @@
 #include <limits>
 #include <set>
 
+#include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/output/comparison_output.hpp"
-#include "experiments/output/interval_output.hpp"
 #include "experiments/report/assets.hpp"
 #include "experiments/report/grids.hpp"
 

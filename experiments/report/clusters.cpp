@@ -5,7 +5,7 @@
 #include <set>
 
 #include "experiments/output/comparison_output.hpp"
-#include "experiments/output/price_output.hpp"
+#include "experiments/output/pricing/price_output.hpp"
 #include "netmodel/cluster/fabric.hpp"
 
 namespace onebit::experiments {

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/varied.hpp"

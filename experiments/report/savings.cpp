@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analysis/log/log_options.hpp"
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/report/clusters.hpp"
 #include "experiments/report/costs.hpp"
 #include "optim/read_options.hpp"

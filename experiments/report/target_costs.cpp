@@ -6,7 +6,7 @@
 
 #include "analysis/compare/arm_names.hpp"
 #include "analysis/compare/target.hpp"
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/report/answers.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/costs.hpp"

@@ -6,7 +6,7 @@
 
 #include "analysis/compare/verdict.hpp"
 #include "device/base/text.hpp"
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/output/screen.hpp"
 #include "optim/parent.hpp"
 

@@ -7,7 +7,7 @@
 #include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/drop_state.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 #include "tests/sim/small_runs.hpp"
 
 using namespace onebit;

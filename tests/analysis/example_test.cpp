@@ -4,7 +4,7 @@
 
 #include "tests/analysis/example_clipping.hpp"
 #include "tests/catch.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 
 using namespace onebit;
 using namespace onebit::analysis;

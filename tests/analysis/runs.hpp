@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "analysis/compare/arms.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 
 namespace onebit::tests {
 

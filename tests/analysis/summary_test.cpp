@@ -6,7 +6,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/netmodel/models.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 
 using namespace onebit;
 using namespace onebit::analysis;

@@ -6,7 +6,7 @@
 
 #include "device/base/error.hpp"
 #include "tests/catch.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 
 using namespace onebit;
 using namespace onebit::analysis;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 
 namespace onebit::tests {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "sim/log/reader.hpp"
-#include "tests/experiments/killed.hpp"
+#include "tests/experiments/files/killed.hpp"
 #include "tests/experiments/sample_trace.hpp"
 
 using namespace onebit;

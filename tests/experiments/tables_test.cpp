@@ -3,8 +3,8 @@
 #include <limits>
 #include <sstream>
 
-#include "experiments/output/freeze_output.hpp"
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/analysis/freeze_output.hpp"
+#include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/output/screen.hpp"
 #include "experiments/report/html.hpp"
 #include "tests/catch.hpp"

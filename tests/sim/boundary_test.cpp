@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "device/base/error.hpp"
-#include "tests/sim/layer_check.hpp"
-#include "tests/sim/recommender_step.hpp"
+#include "tests/sim/models/layer_check.hpp"
+#include "tests/sim/models/recommender_step.hpp"
 
 using namespace onebit;
 using namespace onebit::sim;

@@ -13,8 +13,8 @@
 #include "sim/layers/sequence/embedding.hpp"
 #include "sim/layers/sequential.hpp"
 #include "tests/sim/des_step.hpp"
-#include "tests/sim/layer_check.hpp"
-#include "tests/sim/recommender_data.hpp"
+#include "tests/sim/models/layer_check.hpp"
+#include "tests/sim/models/recommender_data.hpp"
 
 using namespace onebit;
 using namespace onebit::sim;

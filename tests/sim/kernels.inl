@@ -1,5 +1,5 @@
 // The kernels of the example: compiled once for each backend.
-#include "tests/sim/example_layer.hpp"
+#include "tests/sim/models/example_layer.hpp"
 
 ONEBIT_FOR_EACH_ROW(onebit::sim::GainKernel);
 ONEBIT_SUM_COLUMNS(onebit::sim::GainGradientKernel);

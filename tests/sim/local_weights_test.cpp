@@ -3,7 +3,7 @@
 
 #include "sim/probe/probe.hpp"
 #include "tests/catch.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 #include "tests/sim/small_runs.hpp"
 
 using namespace onebit;

@@ -9,7 +9,7 @@
 #include "sim/run/trace.hpp"
 #include "sim/run/weights_file.hpp"
 #include "tests/catch.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 
 using namespace onebit;
 using namespace onebit::sim;

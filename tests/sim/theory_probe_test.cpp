@@ -13,7 +13,7 @@
 #include "sim/run/weights_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/oracle/quadratic.hpp"
-#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/log/log_fixture.hpp"
 #include "tests/sim/small_runs.hpp"
 
 using namespace onebit;
