@@ -92,9 +92,13 @@ std::string edge_text(const RateGrid& grid) {
          (*grid.best == 0 ? "smallest" : "largest") + " that was tried; a better one may be beyond it";
 }
 
+std::string gap_factor(double gap) {
+  return shortest(std::round(10 * gap) / 10);
+}
+
 std::string gap_text(const RateGrid& grid) {
   return "the learning rates next to the best one of " + grid.name + ", " + shortest(grid.rates[*grid.best]) +
-         ", differ from it by a factor of up to " + shortest(std::round(10 * grid.gap_at_best()) / 10) +
+         ", differ from it by a factor of up to " + gap_factor(grid.gap_at_best()) +
          "; rates between them may be better";
 }
 

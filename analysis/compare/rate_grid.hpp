@@ -34,6 +34,9 @@ std::vector<RateGrid> rate_grids(std::span<const Arm> arms);
 /// Returns the warning about a grid for which best_at_edge() holds.
 std::string edge_text(const RateGrid& grid);
 
+/// Returns a factor between two learning rates with at most one decimal place: "3.3", "10".
+std::string gap_factor(double gap);
+
 /// Returns the warning about a grid for which is_coarse() holds.
 std::string gap_text(const RateGrid& grid);
 

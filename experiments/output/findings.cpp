@@ -157,7 +157,9 @@ std::string line_on(const std::vector<std::string>& names, const SharedFinding& 
   SharedFinding part = finding;
   std::erase_if(part.seeds,
                 [&](const auto& runs) { return std::ranges::find(names, arms[runs.first].name) == names.end(); });
-  return part.seeds.empty() ? "" : runs_text(part, arms) + ": " + severe_text(part);
+  if (part.seeds.empty()) return "";
+  return std::string(part.severity == analysis::Severity::problem ? "Problem: " : "Warning: ") + runs_text(part, arms) +
+         ": " + part.text;
 }
 
 }  // namespace onebit::experiments

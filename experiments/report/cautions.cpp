@@ -37,12 +37,14 @@ struct JointWarning {
 };
 
 /// Returns the joint warning on the grids of the best arms for which text_of(grid) is not empty: `before`, their names
-/// with their best rates, `after`. If there is one such grid, its own warning is the joint one.
-template <class TextOf>
+/// with their best rates, after(the largest gap at their best rates). If there is one such grid, its own warning is the
+/// joint one.
+template <class TextOf, class After>
 JointWarning joint_warning(const Comparison& comparison, const TextOf& text_of, const std::string& before,
-                           const std::string& after) {
+                           const After& after) {
   JointWarning joint;
   std::vector<std::string> arms;
+  double gap = 1;
   for (const std::string& name : best_arms(comparison)) {
     if (grid_of(comparison, name) == comparison.grids.size()) continue;
     const analysis::RateGrid grid = whole_grid(comparison, name);
@@ -50,8 +52,9 @@ JointWarning joint_warning(const Comparison& comparison, const TextOf& text_of, 
     if (text.empty()) continue;
     joint.own.push_back("Warning: " + text + ".");
     arms.push_back(grid.name + " (" + shortest(grid.rates[*grid.best]) + ")");
+    gap = std::max(gap, grid.gap_at_best());
   }
-  joint.text = joint.own.size() == 1 ? joint.own.front() : arms.empty() ? "" : before + enumerated(arms) + after;
+  joint.text = joint.own.size() == 1 ? joint.own.front() : arms.empty() ? "" : before + enumerated(arms) + after(gap);
   return joint;
 }
 
@@ -64,13 +67,17 @@ std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
       return grid.best_at_edge() && (*grid.best == 0) == smallest ? analysis::edge_text(grid) : "";
     };
   };
+  const auto beyond = [](const std::string& which) {
+    return [which](double) { return " are the " + which + " that were tried; better ones may be beyond them."; };
+  };
+  const auto between = [](double factor) {
+    return " differ from these by factors of up to " + analysis::gap_factor(factor) +
+           "; rates between them may be better.";
+  };
   const std::string before = "Warning: the best learning rates of ";
-  return {joint_warning(comparison, edge(true), before,
-                        " are the smallest that were tried; better ones may be beyond them."),
-          joint_warning(comparison, edge(false), before,
-                        " are the largest that were tried; better ones may be beyond them."),
-          joint_warning(comparison, gap, "Warning: the learning rates next to the best ones of ",
-                        " differ from these by a factor of more than 5; rates between them may be better.")};
+  return {joint_warning(comparison, edge(true), before, beyond("smallest")),
+          joint_warning(comparison, edge(false), before, beyond("largest")),
+          joint_warning(comparison, gap, "Warning: the learning rates next to the best ones of ", between)};
 }
 
 /// Returns " (its mean, and 2 of 3 finished seeds; final losses 0.47 to 1e+07)" for an arm of which a run, or the mean

@@ -230,6 +230,9 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, In
   return figure;
 }
 
+/// Share of the right side of a bound above which the line of a term is hidden by it, on the figure's logarithmic axis.
+constexpr double kCovered = 0.9;
+
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
   const bool bounds = !view.bound.empty() && view.bound.back().factor > 0;
   Figure figure{
@@ -252,12 +255,17 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
     }
     figure.plot.curves.push_back(std::move(curve));
   };
+  const auto add_term = [&](const std::string& label, double analysis::BoundRow::*term) {
+    add(label, term);
+    if (std::ranges::all_of(view.bound, [&](const auto& row) { return row.*term > kCovered * row.right(); }))
+      add_sentence("The line of '" + label + "' is hidden by that of the right side.", figure);
+  };
   if (bounds) add("left side", &analysis::BoundRow::left);
-  add("start", &analysis::BoundRow::start);
-  add("errors", &analysis::BoundRow::errors);
-  add("noise", &analysis::BoundRow::noise);
-  add("momentum", &analysis::BoundRow::momentum);
-  add("right side", &analysis::BoundRow::right);  // drawn last, hence on top of a part that almost equals it
+  add_term("start", &analysis::BoundRow::start);
+  add_term("errors", &analysis::BoundRow::errors);
+  add_term("noise", &analysis::BoundRow::noise);
+  add_term("momentum", &analysis::BoundRow::momentum);
+  add("right side", &analysis::BoundRow::right);
   return figure;
 }
 

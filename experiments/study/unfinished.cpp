@@ -3,6 +3,7 @@
 #include "analysis/log/log_options.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
+#include "experiments/options/idle_options.hpp"
 #include "experiments/study/log_settings.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/run/checkpoint.hpp"
@@ -30,6 +31,8 @@ std::string command_to_repeat(const sim::LogHeader& header) {
   if (!settings) return "";
   std::erase_if(*settings, [](const auto& setting) { return !sim::decides_results(setting.first); });
   std::erase_if(*settings, [](const auto& setting) { return setting.first == "seed"; });
+  const sim::RunConfig config = make_config(*settings);
+  std::erase_if(*settings, [&](const auto& setting) { return !unread_because(setting.first, config).empty(); });
   return command_of(*settings) + " --seed " + std::to_string(header.seed);
 }
 

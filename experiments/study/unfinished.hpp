@@ -9,8 +9,8 @@
 namespace onebit::experiments {
 
 /// Returns the command "onebit run ..." that repeats the run of a log, quoted for a shell. The command names no output.
-/// It gives the seed and, of the other options that decide results, as few as possible. Empty if this version of the
-/// program cannot express the log's options.
+/// It gives the seed and, of the other options that decide this run's results, as few as possible. Empty if this
+/// version of the program cannot express the log's options.
 std::string command_to_repeat(const sim::LogHeader& header);
 
 /// Returns the command that continues the run of a log, quoted for a shell. It gives every option that would otherwise

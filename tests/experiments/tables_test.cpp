@@ -3,6 +3,7 @@
 #include <limits>
 #include <sstream>
 
+#include "experiments/output/analysis/analyze_tables.hpp"
 #include "experiments/output/analysis/freeze_output.hpp"
 #include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/output/screen.hpp"
@@ -57,6 +58,26 @@ TEST_CASE("tables: a page leaves out columns of numbers without a value, and lab
   CHECK_THAT(html::blocks(names), Contains("onebit-adam with-a-name-of-m<wbr>ore-than-24-char<wbr>acters-é</td>"));
   CHECK_THAT(html::blocks(table),
              Contains("<td class=\"text\" data-label=\"arm\">a</td><td data-label=\"loss\">1</td>"));
+}
+
+TEST_CASE("tables: those of an analysis say how many steps they show, and what was not measured") {
+  analysis::Drift drift;
+  for (Index step = 1; step <= 9; ++step) {
+    if (step == 9) CHECK(drift_table(drift).rows().back().size() == 4);
+    drift.steps.push_back(step);
+    drift.norm_ratio.push_back(1);
+    drift.rate_drift.push_back(0);
+    drift.moved_share.push_back(0);
+  }
+  CHECK(drift_table(drift).rows().back() == std::vector<std::string>{"8 of 9 recorded steps are shown"});
+
+  analysis::TheoryConstants constants;
+  constants.noise = {.value = 2, .least = 1, .most = 3};
+  const std::vector<std::vector<std::string>> rows = constants_table(constants).rows();
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[1] == std::vector<std::string>{"sigma of a worker's gradient", "2", "1", "3", "-"});
+  CHECK_THAT(rows[3].front(),
+             StartsWith("not measured: L along the path, largest; L by power iteration, largest; zeta"));
 }
 
 TEST_CASE("tables: intervals of shares are percentages") {

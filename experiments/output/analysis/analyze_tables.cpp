@@ -18,6 +18,12 @@ std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   return indices;
 }
 
+/// Adds a row that says how many of `count` recorded steps a table shows, if these are not all.
+void note_spread(std::size_t count, Table& table) {
+  if (count > kRowsShown)
+    table.add({std::to_string(kRowsShown) + " of " + std::to_string(count) + " recorded steps are shown"});
+}
+
 /// Returns the rows in which at least one ratio is known.
 std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
   std::vector<std::size_t> known;
@@ -86,6 +92,7 @@ Table stability_table(const analysis::VarianceView& view) {
     for (const analysis::StabilitySeries& series : view.stability) cells.push_back(number(series.ratio[row]));
     table.add(std::move(cells));
   }
+  note_spread(known.size(), table);
   return table;
 }
 
@@ -150,6 +157,7 @@ Table drift_table(const analysis::Drift& drift) {
     table.add({std::to_string(drift.steps[row]), number(drift.norm_ratio[row]),
                "x " + number(std::exp(drift.rate_drift[row])), percent_text(drift.moved_share[row])});
   }
+  note_spread(drift.steps.size(), table);
   return table;
 }
 
@@ -178,16 +186,23 @@ Table compression_table(const analysis::CompressionSeries& series) {
     table.add({std::to_string(series.steps[row]), number(series.worker_delta[row]), number(series.server_delta[row]),
                number(series.error_share[row])});
   }
+  note_spread(series.steps.size(), table);
   return table;
 }
 
 Table constants_table(const analysis::TheoryConstants& constants) {
   Table table({"measured", "value", "minimum", "maximum", "known"});
-  for (const NamedMeasure& row : measures_of(constants)) {
-    table.add({row.name, number(row.measured.value), number(row.measured.least), number(row.measured.most),
-               number(row.measured.known)});
-  }
-  table.add({"epsilon, twice the largest error", number(constants.epsilon), "-", "-", "-"});
+  std::vector<std::string> missing;
+  const auto add = [&](const std::string& name, const analysis::Measured& measured) {
+    if (std::isnan(measured.value) && std::isnan(measured.known)) {
+      missing.push_back(name);
+    } else {
+      table.add({name, number(measured.value), number(measured.least), number(measured.most), number(measured.known)});
+    }
+  };
+  for (const NamedMeasure& row : measures_of(constants)) add(row.name, row.measured);
+  add("epsilon, twice the largest error", {.value = constants.epsilon});
+  if (!missing.empty()) table.add({"not measured: " + join(missing, "; ")});
   return table;
 }
 
@@ -198,6 +213,7 @@ Table bound_table(const std::vector<analysis::BoundRow>& rows) {
     table.add({std::to_string(row.step), number(row.factor), number(row.left), number(row.right()), number(row.start),
                number(row.errors), number(row.noise), number(row.momentum)});
   }
+  note_spread(rows.size(), table);
   return table;
 }
 

@@ -273,7 +273,7 @@
       xlabel: escaped(data.axes[state.axis].label), ylabel: "evaluated loss", gridLineColor: grid, axisLineColor: grid,
       underlayCallback: (...canvas) => { drawCrosses(...canvas); drawExits(...canvas); }, highlightCircleSize: 4, highlightSeriesOpts: {strokeWidth: 3}, highlightSeriesBackgroundAlpha: 1, xRangePad: 4, pointSize: 3, rightGap: narrow ? 20 : 30,
       axes: {x: {logscale: state.logX, axisLabelFormatter: (x) => xText(x), valueFormatter: xText,
-                 axisLabelWidth: narrow ? 50 : 72, pixelsPerLabel: narrow ? 60 : 90, ...(state.logX && {ticker: logTicks})},
+                 axisLabelWidth: narrow ? 50 : 72, pixelsPerLabel: narrow ? 48 : 90, ...(state.logX && {ticker: logTicks})},
              y: {axisLabelFormatter: (y) => yText(y), axisLabelWidth: 56, ...(state.logY && {ticker: logTicks})}},
     });
     graph.findClosestPoint = pointNear;
