@@ -19,9 +19,9 @@ inline constexpr const char* kLabel = "label";
 /// "run" if it has neither.
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
-/// Explains the labels of configurations by the options in which the labels differ, except those that vary within a
-/// label or have no effect with the label's optimizer and codec: "small is adam, batch 8; ef-sgd has codec top-k".
-/// Returns an empty text if there are no labels, or if labels differ only in the optimizers that they name.
+/// Explains each label of the configurations by the options that distinguish it from the others, except options that
+/// vary within a label or have no effect with its optimizer and codec: "small is adam, batch 8; ef-sgd has codec
+/// top-k". Returns an empty text if there are no labels, or if labels differ only in the optimizers that they name.
 std::string label_meanings(std::span<const std::map<std::string, std::string>> arms);
 
 /// Returns an arm's name as it appears in a sentence: "adam (lr 0.01, batch 8)" for "adam, lr 0.01, batch 8".

@@ -49,7 +49,7 @@ Run load_run(const sim::LogReader& log);
 
 /// Throws ConfigError if a log holds too little for a comparison: fewer than two rows of steps, or no evaluation with a
 /// finite loss. A run that diverged or failed may lack both, because its divergence or failure is its result. A replay
-/// may lack the evaluation, because it never has any.
+/// needs no evaluation, because replays are never evaluated.
 void require_enough(const Run& run);
 
 /// Reads a log for a comparison. Throws what load_run and require_enough throw.

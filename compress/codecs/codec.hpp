@@ -20,7 +20,7 @@
 
 namespace onebit::compress {
 
-/// Guarantees of a codec, by which channels accept or refuse it.
+/// Guarantees of a codec, from which channels decide whether they accept it.
 struct Traits {
   bool deterministic = false;  ///< the same rows give the same bytes, because no random numbers are drawn
   bool unbiased = false;       ///< E[decode(encode(x))] = x

@@ -8,8 +8,8 @@
 namespace onebit::compress {
 
 /// Calls use(chunks, kernel) with a kernel that leaves y in the errors and yields term(y). `chunks` are the elements to
-/// process: only the real elements, since nothing is added to padding, unless the errors already hold y; in that case,
-/// all active elements.
+/// process: all active elements if the errors already hold y, otherwise only the real elements, since nothing is added
+/// to padding.
 template <class Term, class Use>
 void with_error_feedback(const SegmentTable& table, const EncodeInput& input, ErrorRows errors, const Term& term,
                          const Use& use) {

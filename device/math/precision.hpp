@@ -3,8 +3,8 @@
 
 namespace onebit::device {
 
-/// The format to which the operands of matrix products are rounded. Products are summed, and everything is stored, in
-/// float32.
+/// The format to which the operands of matrix products are rounded. Products are summed in float32, and everything is
+/// stored in float32.
 enum class Precision {
   fp32,  ///< float32: not rounded
   tf32,  ///< TensorFloat-32: float32's range, 10 bits of mantissa

@@ -46,12 +46,12 @@ inline constexpr const char* kFloorArm = "floor";
 
 /// Answers the question of `onebit freeze`. The first seed tries freeze steps: the one that `freeze auto` gives, then
 /// earlier steps while the compressed run costs at most half of the margin, and later steps if it costs more. That seed
-/// gets about half as many runs as are needed for a complete verdict. The other seeds, each with a dense, a frozen and
-/// a compressed run and one for each further arm, judge the earliest step that passed. The experiment ends once the
-/// verdict on freeze and compression together is "too costly", or once both this verdict and the verdict on the freeze
-/// alone are "safe" and two thirds of all runs belong to the judging seeds. The intervals of the verdicts hold jointly
-/// over all looks (Bonferroni). SeedRuns describes the runs. Throws ConfigError, before anything is trained, for
-/// everything that `analyze --validate` refuses.
+/// gets about half as many runs as are needed for a complete verdict. The earliest step that passed is then judged on
+/// the other seeds, each with a dense, a frozen and a compressed run, and one run for each further arm. The experiment
+/// ends once the verdict on freeze and compression together is "too costly", or once both this verdict and the verdict
+/// on the freeze alone are "safe" and two thirds of all runs belong to the judging seeds. The intervals of the verdicts
+/// hold jointly over all looks (Bonferroni). SeedRuns describes the runs. Throws ConfigError, before anything is
+/// trained, for everything that `analyze --validate` refuses.
 FreezeAnswer answer_freeze(const Study& study, const ValidationRequest& request, const Prices& prices);
 
 }  // namespace onebit::experiments

@@ -13,8 +13,8 @@ namespace onebit::experiments {
 /// version of the program cannot express the log's options.
 std::string command_to_repeat(const sim::LogHeader& header);
 
-/// Returns the command that continues the run of a log, quoted for a shell. It gives every option that would otherwise
-/// have a different value from the log's. Empty if this version of the program cannot express the log's options.
+/// Returns the command that continues the run of a log, quoted for a shell. It gives every option whose value would
+/// otherwise differ from that in the log. Empty if this version of the program cannot express the log's options.
 std::string command_to_resume(const sim::LogReader& log);
 
 /// A run whose log has the status running.

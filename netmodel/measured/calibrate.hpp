@@ -32,8 +32,9 @@ struct Fit {
 Fit fit_selection(const std::vector<Measurement>& rows, const Cluster& start, Selection selection);
 
 /// Fits ring, hierarchical, tree, halving, leader, NCCL's choice and the choice of `start`, and sorts the fits by their
-/// largest error, including errors on left-out rows. The choice of `start` nevertheless comes first if no rows could be
-/// left out, or if no other fit's error is smaller both by more than kNoise and by more than a third.
+/// largest error, including errors on left-out rows. The fit with the algorithm that `start` chooses nevertheless comes
+/// first, unless rows could be left out and another fit's error is smaller both by more than kNoise and by more than a
+/// third.
 std::vector<Fit> calibrate(const std::vector<Measurement>& rows, const Cluster& start);
 
 /// Relative difference between two runs of one configuration (Table 1 of the paper on 1-bit Adam).

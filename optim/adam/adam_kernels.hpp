@@ -115,9 +115,9 @@ struct AdamKernel {
   }
 };
 
-/// Moves the parameters along moments that are already updated, as in 1-bit Adam's compression stage and in LAMB. If
-/// `mask` is set, a coordinate with v = 0 keeps m = 0 in tensors whose variance is frozen, because one bit cannot
-/// encode 0. If the momentum is packed, the kernel unpacks it. Yields the squared step.
+/// Updates the parameters from moments that have already been updated, as in 1-bit Adam's compression stage and in
+/// LAMB. If `mask` is set, a coordinate with v = 0 keeps m = 0 in tensors whose variance is frozen, because one bit
+/// cannot encode 0. If the momentum is packed, the kernel unpacks it. Yields the squared step.
 struct MoveKernel {
   AdamStep s;
   const TensorRule* rules;

@@ -30,7 +30,7 @@ namespace onebit::optim {
 /// of the s_k. If the frozen variance has a floor, r compares it with a fresh variance that has the same floor. A step
 /// that refreshes the frozen variance also updates the fresh variance.
 ///
-/// OnebitLambQuirks lists what else deepspeed semantics change.
+/// OnebitLambQuirks lists what else changes with deepspeed semantics.
 class OnebitLamb : public TwoStage {
  public:
   OnebitLamb(const Problem& problem, const OptimizerConfig& config);

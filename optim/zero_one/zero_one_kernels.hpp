@@ -41,7 +41,7 @@ struct ZeroOneMoveKernel {
   }
 };
 
-/// Applies weight decay alone to the point of the last synchronisation.
+/// Applies only weight decay, to the parameters of the last synchronisation.
 struct DecayKernel {
   float lr;
   const float* decay;

@@ -71,8 +71,8 @@ class Layer {
   /// Does the layer's once-per-step work, after all its passes and the optimizer's update. Collective.
   virtual void end_step(const StepEnd&) {}
 
-  /// Returns how many floating-point operations the matrix products of both passes take for one example. reads_data:
-  /// whether the layer reads the data, so that there is no input_delta.
+  /// Returns the number of floating-point operations in the matrix products of both passes for one example. reads_data:
+  /// whether the layer reads the data, in which case there is no input_delta.
   virtual double flops(bool reads_data) const {
     (void)reads_data;
     return 0;

@@ -17,9 +17,9 @@ class NotRepairable : public ConfigError {
 /// log is intact, replaces the log with one that has the rows up to the newest intact checkpoint. The damaged log is
 /// kept as PATH.damaged (PATH.damaged-2 and so on if that exists). A floating-point column that cannot be read is NaN
 /// in the new log. Returns a sentence that reports the repair, or nothing if the log is sound. The middle part of the
-/// sentence is also an event of the new log. Throws NotRepairable if there is no intact checkpoint, or if the header,
-/// the strings or a column of integers cannot be read; ConfigError if another program has the log open; IoError if
-/// reading or writing fails.
+/// sentence is also recorded as an event in the new log. Throws NotRepairable if there is no intact checkpoint, or if
+/// the header, the strings or a column of integers cannot be read; ConfigError if another program has the log open;
+/// IoError if reading or writing fails.
 std::optional<std::string> repair_log(const std::string& path);
 
 }  // namespace onebit::sim

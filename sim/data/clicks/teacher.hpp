@@ -18,8 +18,8 @@ inline constexpr double click_rate = 0.256;
 /// the square root of the table's number of slots. All weights are standard normal. Each of the three sums is then
 /// shifted to mean 0 and scaled, so that features contribute 10% of the logit's variance, individual ids 65% and pairs
 /// of tables 25%. The standard deviation of the logit is chosen so that the logit's AUC is about 0.80. b is chosen so
-/// that the share of clicks among the examples is click_rate. The means and variances are those over 2^14 examples of
-/// the first day that belong to no split.
+/// that the share of clicks among the examples is click_rate. The means and variances are computed over 2^14 examples
+/// of the first day that are in no split.
 class ClickTeacher {
  public:
   /// Draws the weights and calibrates them with `draws`, which must be on the first day.
