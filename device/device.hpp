@@ -35,7 +35,8 @@ class Device {
   Device plan() const;
   bool plans() const;
 
-  /// Returns this device with the operands of its matrix products rounded to `precision`. A new device does not round.
+  /// Returns this device with the operands of its matrix products rounded to `precision`. By default, operands are not
+  /// rounded.
   Device with_precision(Precision precision) const;
   Precision precision() const;
 

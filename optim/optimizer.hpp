@@ -153,8 +153,8 @@ struct StepSchedule {
   /// Counts the steps of each kind in a run of `steps` steps. The kinds are in the order of their first steps. Takes
   /// time proportional to `steps`. Throws ConfigError for a hyper-parameter out of range.
   std::vector<StepCount> (*count)(const OptimizerConfig& config, Index steps);
-  /// Returns how long a run must be for the given share of its steps (which must be above 0) to come before the
-  /// variance is frozen. For a schedule without a freeze, returns the length of one period.
+  /// Returns the length of a run in which the given share of the steps (above 0) comes before the freeze of the
+  /// variance. For a schedule without a freeze, returns the length of one period.
   Index (*usual_steps)(const OptimizerConfig& config, double share);
 };
 

@@ -22,8 +22,8 @@ std::string_view uncompressed_twin_of(std::string_view optimizer);
 /// its variance rarely and compresses from the start.
 bool is_dense_until_freeze(std::string_view optimizer);
 
-/// Configuration of the dense run with which runs that freeze are compared. It has the same optimizer without a freeze,
-/// or the optimizer's parent if is_dense_until_freeze() does not hold.
+/// Configuration of the dense run with which runs that freeze are compared. It uses the same optimizer without a freeze
+/// or, if is_dense_until_freeze() does not hold, the optimizer's parent.
 OptimizerConfig never_frozen(OptimizerConfig config);
 
 /// Returns the configuration, changed to freeze the variance after `steps` steps.

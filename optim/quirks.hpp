@@ -18,7 +18,8 @@ struct AdamQuirks {
 struct TwoStageQuirks {
   /// Averages the gradient of the first step and discards it.
   bool dry_run = false;
-  /// Reads K in `fixed:K` as a step, counting the dry run: K-1 dense updates (at least 1) come before compression.
+  /// Interprets K in `fixed:K` as a number of steps that includes the dry run: K-1 dense updates (at least 1) come
+  /// before compression.
   bool counts_steps = false;
   /// Freezes the whole variance permanently: neither variance_refresh nor freeze.scope tensor is available.
   bool freezes_once = false;
@@ -36,7 +37,7 @@ struct TwoStageQuirks {
 struct OnebitLambQuirks {
   /// Leaves trust ratios of exactly 1 out of c_avg, so a tensor that had no other ratio does not move after the freeze.
   bool skips_unit_ratios = false;
-  /// Leaves the fresh variance at 0 instead of v if freeze_step is 0 or 1.
+  /// Leaves the fresh variance at 0, instead of starting it at v, if freeze_step is 0 or 1.
   bool misses_early_freeze = false;
   /// Divides by the norm of a tensor's momentum at the freeze even if it is zero. This program throws an error instead.
   bool divides_by_zero = false;

@@ -93,7 +93,7 @@ void sort_by_seed(Arm& arm) {
   const auto twin = std::ranges::adjacent_find(arm.runs, {}, [](const Run& run) { return run.summary.seed; });
   if (twin == arm.runs.end()) return;
   throw ConfigError("two runs have the same options and seed", twin->summary.path + ", " + (twin + 1)->summary.path,
-                    "name only one of them, or the folder without the other");
+                    "name only one of them, or a folder that holds only one of them");
 }
 
 /// Returns the label that all runs of an arm have; empty if they have different ones or none.

@@ -55,10 +55,10 @@ void require_enough(const Run& run);
 /// Reads a log for a comparison. Throws what load_run and require_enough throw.
 Run read_run(const std::string& path);
 
-/// Reads the logs of log_paths with `read`, which throws what read_run throws. A log that cannot be read becomes a line
-/// of left_out. Of two runs with the same configuration and seed, one becomes such a line as well: the unfinished run
-/// if the other has finished, and otherwise the second. A file that is named twice is read once. Throws ConfigError if
-/// no path is given, a folder has no log, or no log is left.
+/// Reads the logs of log_paths with `read`, which throws what read_run throws. A log that cannot be read gets a line in
+/// left_out. Of two runs with the same configuration and seed, one becomes such a line as well: the unfinished run if
+/// the other has finished, and otherwise the second. A file that is named twice is read once. Throws ConfigError if no
+/// path is given, a folder has no log, or no log is left.
 LogSet read_logs(std::span<const std::string> paths, const std::function<Run(const std::string&)>& read = read_run);
 
 using OptionValues = std::map<std::string, std::string>;  ///< values by option

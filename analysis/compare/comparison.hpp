@@ -57,8 +57,8 @@ struct VerdictSection {
 /// the sections.
 std::vector<VerdictSection> sections_of(const Comparison& comparison);
 
-/// Compares arms. Throws ConfigError if runs cannot be compared (require_comparable), neither an arm nor a rate grid
-/// has the baseline's name (with the nearest name), there is no arm, or a cluster cannot hold the workers.
+/// Compares arms. Throws ConfigError if runs cannot be compared (require_comparable), if no arm or rate grid has the
+/// baseline's name (the error suggests the nearest name), if there is no arm, or if a cluster cannot hold the workers.
 Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request,
                    const netmodel::CostModel& model = netmodel::LinkLoad());
 

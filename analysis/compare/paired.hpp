@@ -53,9 +53,9 @@ struct Difference {
   double on_scale(double share) const { return is_ratio ? std::log1p(share) : share; }
 };
 
-/// Returns the difference of paired values; the spans have equal length. A value that is not finite, or an a of 0
-/// paired with a b that is not 0, makes low, high, p and deviation NaN, and the mean NaN or infinite. The interval has
-/// level `level`.
+/// Returns the difference of paired values; the spans have equal length. If a value is not finite, or an element of `a`
+/// is 0 and its partner in `b` is not, then low, high, p and deviation are NaN, and the mean is NaN or infinite. The
+/// interval has level `level`.
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level = 0.95);
 
 /// Upper bound on seeds_needed.

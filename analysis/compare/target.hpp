@@ -25,8 +25,8 @@ double evaluated_before(std::span<const double> x, std::span<const double> loss,
 /// also have reached the target between two earlier evaluations.
 bool falls_until(std::span<const double> loss, double target);
 
-/// Whether, before it reaches the target, the loss comes within 5% of it at one evaluation and is higher at the next
-/// evaluation, more than one step later.
+/// Whether, before the loss reaches the target, one evaluation is within 5% of it and the next, more than one step
+/// later, is higher.
 bool turns_near(std::span<const double> steps, std::span<const double> loss, double target);
 
 /// Whether the first evaluation at or below the target and the evaluation before it are too far apart to interpolate

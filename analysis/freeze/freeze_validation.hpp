@@ -86,8 +86,8 @@ struct FreezeRow {
   std::vector<CompressedCost> arms;  ///< costs of the compressed runs, [arms]
 };
 
-/// The earliest candidate for which the total cost with the first arm is within the margin for every selection seed,
-/// both at that candidate and at every later candidate that any of these seeds reached.
+/// Earliest candidate at which, as at every later candidate that any selection seed reached, the total cost with the
+/// first arm is within the margin for every selection seed.
 struct FreezeChoice {
   std::size_t row = 0;
   FreezeCost freeze, together;  ///< costs over the judging seeds; the two verdicts hold jointly
@@ -109,9 +109,9 @@ struct FreezeValidation {
 
 /// Validates freezes. `candidates` are ordered from the earliest to the latest; `arms` have the same order as in the
 /// trials. Trials of a seed without a dense run are left out. The intervals in the rows have a Bonferroni correction
-/// for the verdicts of all rows, which count 1 + (number of arms) for each row. Throws ConfigError if the measure is
-/// undefined for the dense runs: their loss is at or below the reference, they have no accuracy, or they do not reach
-/// the target.
+/// for the number of verdicts in all rows; each row has 1 + (number of arms) verdicts. Throws ConfigError if the
+/// measure is undefined for the dense runs: their loss is at or below the reference, they have no accuracy, or they do
+/// not reach the target.
 FreezeValidation validate_freeze(const std::vector<std::string>& candidates, const std::vector<std::string>& arms,
                                  std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials,
                                  const FreezeCriterion& criterion);

@@ -80,12 +80,12 @@ struct VarianceOptions {
 /// Returns the series to which the thresholds apply: the l1 norm of the corrected variance, at the rule's lag.
 const StabilitySeries& rule_series(const VarianceView& view);
 
-/// If the rule's ratio is known only around the freeze, returns the last step for which it is known, which is never
-/// before the freeze. Returns 0 if the ratio is known up to the end of the log (for example, because probes after the
-/// freeze are one lag apart) or if nothing froze.
+/// Returns the last step for which the rule's ratio is known, but at least the freeze step, if the ratio is not known
+/// later than one lag after the freeze. Returns 0 if the ratio is known up to the end of the log (for example, because
+/// probes after the freeze are one lag apart) or if nothing froze.
 Index cut_off(const VarianceView& view);
 
-/// Analyses the variance of a run. Throws ConfigError if the log has no variance or no steps, IoError as the reader
+/// Analyses the variance of a run. Throws ConfigError if the log has no variance or no steps, and IoError if the reader
 /// does.
 VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& options = {});
 

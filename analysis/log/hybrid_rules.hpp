@@ -20,7 +20,7 @@ struct HybridRules {
   /// Assumed factors by which the bytes of the tables' exchanges (model_ratio) and of the optimizer's exchanges
   /// (data_ratio) are divided. This saving is assumed to cost nothing.
   double model_ratio = 1, data_ratio = 1;
-  /// Whether dense Adam, with which jobs are compared, uses the same codec and model_ratio; if not, it sends its
+  /// Whether dense Adam, the baseline of the jobs, uses the same codec and model_ratio; if not, dense Adam sends its
   /// embeddings uncompressed.
   bool same_boundary = false;
 };

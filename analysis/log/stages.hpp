@@ -21,8 +21,8 @@ struct StageTraffic {
 
   void add(netmodel::StepTraffic step, Index count = 1);
   Index steps() const;
-  /// Returns a copy of the stage with at most `most` of its kinds of step, picked at even intervals. Quantities that
-  /// are computed many times use such a copy.
+  /// Returns a copy of the stage with at most `most` of its kinds of step, picked at even intervals. Use such a copy
+  /// for quantities that are computed many times.
   StageTraffic sample(std::size_t most) const;
 };
 

@@ -50,7 +50,7 @@ struct Summary {
   double auc = std::numeric_limits<double>::quiet_NaN();  ///< held-out AUC of the last evaluation; NaN: as for accuracy
   /// Part of `bytes` that crossed a boundary as activations or their gradients; NaN: the run had no boundary.
   double boundary_bytes = std::numeric_limits<double>::quiet_NaN();
-  /// Held-out loss and AUC of the last evaluation, made through the boundary's codec; NaN: none, or the run diverged.
+  /// Held-out loss and AUC through the boundary's codec in the last evaluation; NaN: none, or the run diverged.
   double boundary_loss = std::numeric_limits<double>::quiet_NaN(), boundary_auc = boundary_loss;
   /// Means over the run of the columns of /steps that have the same names; NaN if the log lacks the column.
   double boundary_sent_share = std::numeric_limits<double>::quiet_NaN(), boundary_forward_kept = boundary_sent_share,

@@ -94,7 +94,7 @@ class Timeline {
   Timeline(const RunSize& run, const std::vector<StepRange>& ranges, const netmodel::Cluster& cluster,
            const netmodel::CostModel& model, const PriceRules& rules = {});
 
-  /// Returns the seconds from the start of the run to the end of step `step`; for a step after the log's last one, to
+  /// Returns the seconds from the start of the run to the end of step `step` or, if the log ends before that step, to
   /// the end of the run.
   double at(Index step) const;
   /// Returns the stages in the order of their first steps.

@@ -191,7 +191,7 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable) {
     last = static_cast<double>(probe.step - freeze);
   }
   if (count == 0)
-    throw ConfigError("the log has no probe after the freeze, and only the stage after it is fitted", log.path(),
+    throw ConfigError("only probes after the freeze are fitted, and the log has none", log.path(),
                       "train longer, or with a smaller --probe.every");
   return {variable_of(log, variable, last), sum / count,
           number_of(log.header(), kRate, std::numeric_limits<double>::quiet_NaN())};

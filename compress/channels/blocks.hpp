@@ -28,8 +28,8 @@ inline std::span<const Index> part_of(std::span<const Index> sizes, Index first,
   return sizes.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
-/// Appends the bodies of segments of the given rows: the first sizes[i] bytes of each, or all reserved bytes if there
-/// are no sizes.
+/// Appends the bodies of the given segments of the given rows: the first sizes[i] bytes of segment i of the range, or
+/// all reserved bytes if there are no sizes.
 inline void append_bodies(device::Blocks& blocks, const Payload& payload, Range rows, Range segments,
                           std::span<const Index> sizes) {
   const auto offset = [&](Index segment) { return payload.offsets[static_cast<std::size_t>(segment)]; };

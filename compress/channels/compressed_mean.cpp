@@ -88,7 +88,7 @@ void require_adoptable(const ExchangeConfig& config) {
           "use --optimizer.granularity tensor");
   require(config.padding == Padding::wire_only, "padding elements have errors", "optimizer.semantics deepspeed",
           "use --optimizer.semantics paper");
-  require(pattern_of(*up, config) == ExchangePattern::server, "the codec is not exchanged through servers",
+  require(pattern_of(*up, config) == ExchangePattern::server, "this codec's payloads do not go through servers",
           "codec " + config.up.name, "use --channel server, or another codec");
   require(config.error_type == ErrorType::fp32, "they are stored in fewer bytes than float32", "feedback.dtype",
           "leave out feedback.dtype");

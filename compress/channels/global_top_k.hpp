@@ -9,10 +9,10 @@ namespace onebit::compress {
 /// largest of the sum. Finally, worker 0 divides its elements by the number of workers, and this result is sent down
 /// the tree to all workers. Elements of a worker that are not in the result stay in its error.
 ///
-/// Deviation: an element may be dropped in one merge and still reach the result by another path. The published
-/// algorithm loses what was dropped, because its senders assume that it was used. Here the worker that dropped it adds
-/// it to its own error, so that result and errors add up to the input. An element whose sum is 0 is treated as absent
-/// from the result, so its workers keep it.
+/// Deviation: an element may be dropped in one merge and still reach the result by another path. In the published
+/// algorithm, dropped elements are lost, because the workers that sent them assume that they were used. Here the worker
+/// that dropped it adds it to its own error, so that result and errors add up to the input. An element whose sum is 0
+/// is treated as absent from the result, so its workers keep it.
 ///
 /// The merging is simulated: every device gathers and merges all payloads, which gives the same bits everywhere. The
 /// recorded traffic is that of the algorithm: the bytes of one worker's payload on every edge of the tree, up and down.

@@ -54,7 +54,7 @@ struct RestoreKernel {
   }
 };
 
-/// Adds what a worker dropped in a merge to that worker's error, for elements that reached the result by another path.
+/// Adds to a worker's error what the worker dropped in a merge, for elements that reached the result by another path.
 struct RememberKernel {
   const float* result;
   const float* dropped;

@@ -12,8 +12,8 @@ namespace onebit::compress {
 /// PowerSGD's approximation of a single vector, for exchanges that do not sum vectors on the wire. The n elements form
 /// a matrix M of floor(sqrt(n)) rows, padded with zeros. P is the orthonormalised product M Q, where Q is random. P and
 /// M^T P are sent: `rank` float32 numbers for each row and for each column of M. If that is at least n numbers, the
-/// elements themselves are sent. The projection P P^T M never lengthens M, but how much it removes depends on Q, so no
-/// delta is declared.
+/// elements themselves are sent. The norm of the projection P P^T M is never larger than that of M, but how much the
+/// projection removes depends on Q, so no delta is declared.
 struct LowRank {
   Index rank;
   double min_rate = 1;  ///< in an all-reduce: matrices that shrink by at most this factor stay dense
@@ -32,8 +32,8 @@ struct LowRank {
   ONEBIT_HOST_DEVICE bool whole(Index n) const { return rank * (rows(n) + columns(n)) >= n; }
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 4 * (whole(n) ? n : rank * (rows(n) + columns(n))); }
 
-  /// Returns the costs. Two products read the vector; its approximation is written and subtracted. The arithmetic, 6 r
-  /// operations per element at rank r, is left out.
+  /// Returns the costs. Two matrix products read the vector; then its approximation is written and subtracted from it.
+  /// The arithmetic, 6 r operations per element at rank r, is left out.
   static netmodel::CodecPasses passes() { return {.encode = 12 + 2 * 4 + 12, .serve = 8 + 2 * 4 + 12, .decode = 4}; }
 
   template <class Lanes>

@@ -49,8 +49,8 @@ struct SketchShape {
   }
 };
 
-/// Computes a group of rows in the sketches of several vectors, which are `stride` elements apart. Item: a group of
-/// rows.
+/// Computes a group of rows in the sketches of several vectors; the vectors start `stride` elements apart. Item: a
+/// group of rows.
 struct SketchKernel {
   SketchShape shape;
   const float* vectors;

@@ -56,7 +56,7 @@ struct EncodeInput {
   const float* factors = nullptr;  ///< [group]: factors of the rows, in device memory
   const float* weights = nullptr;  ///< [parameters]; used only with `shared`; null: all 1
 
-  /// Returns the input of the group's remaining workers, without the first `count`.
+  /// Returns the input of all workers of the group except the first `count`.
   EncodeInput without_first(Index count) const {
     EncodeInput rest = *this;
     rest.rows += count * stride;
@@ -101,8 +101,8 @@ class Codec {
   /// Guaranteed omega of an unbiased codec: E||x - C[x]||^2 <= omega ||x||^2 for every segment of n elements.
   virtual std::optional<double> omega(Index) const { return std::nullopt; }
 
-  /// Makes the codec encode the workers' rows of this table with recorded random numbers from now on, if the recording
-  /// has any for it. Returns whether there are any. Throws ConfigError if they do not fit.
+  /// Makes the codec use the recorded random numbers, if there are any for it, to encode the workers' rows of this
+  /// table from now on. Returns whether there are any. Throws ConfigError if they do not fit.
   virtual bool take_recorded(const device::Device&, const SegmentTable&, Index, const RecordedDraws&) { return false; }
 
   /// Whether an all-reduce of payloads leaves the tensor dense.

@@ -51,7 +51,7 @@ struct FeedKernel {
 };
 
 /// Yields term(y) for errors that already hold y. With `skip_real`, element 0 is the first padding element of a
-/// segment, which follows its real elements.
+/// segment; padding follows the real elements.
 template <class Term>
 struct TermKernel {
   const Segment* segments;

@@ -53,7 +53,7 @@ class FeedbackAudit {
   FeedbackBalance close(const StoredErrors& worker_errors, const device::Buffer<float>& server_error,
                         const float* result);
 
-  /// Reports that the errors of workers and servers were deliberately multiplied by these factors; a factor of 0 drops
+  /// Takes the factors by which the errors of workers and servers were deliberately multiplied; a factor of 0 drops
   /// them.
   void scale(float workers, float servers);
 

@@ -88,7 +88,7 @@ std::string host_name();
 
 /// Waits until a file, open or closed, is on the disk. kind: what the file is, for the message. Throws IoError.
 void synchronize_path(const std::string& path, const std::string& kind);
-/// Waits until the names in a file's folder are on the disk. Throws IoError.
+/// Waits until the entries of a file's folder are on the disk. Throws IoError.
 void synchronize_folder_of(const std::string& path);
 
 }  // namespace onebit::files

@@ -19,7 +19,7 @@ class Communicator {
   virtual Index rank() const = 0;
   virtual Index size() const = 0;
 
-  /// Copies the blocks in to[r] to the blocks that rank r lists in its from[q], where q is this rank; both lists must
+  /// Copies the blocks listed in to[r] to those that rank r lists in its from[q], where q is this rank; both lists must
   /// have blocks of the same shapes. `to` and `from` have size() entries each; a rank's own entry is copied too. The
   /// copies include the results of every kernel that any rank has launched before; everything that any rank launches
   /// later runs after the copies. With several ranks, throws Error if shapes do not match.

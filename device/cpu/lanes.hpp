@@ -20,7 +20,7 @@ inline double add_halves(double* values, Index n) {
   return values[0];
 }
 
-/// Sum of one number per lane, where only the first `used` lanes have one: add_halves() of every 32 lanes, then of the
+/// Sum of the numbers of the first `used` lanes, one per lane: add_halves() for each group of 32 lanes, then for the
 /// results. Overwrites the numbers.
 template <Index kCount>
 double add_lanes(double* sums, Index used) {
@@ -144,7 +144,8 @@ class GroupMember {
     }
   }
 
-  /// Finds the bin that contains the value of this rank. The rank must not exceed the sum of the counts.
+  /// Finds the bin that contains the value with the given rank (1 is the largest). The rank must not exceed the sum of
+  /// the counts.
   Ranked find_bin(const Index* counts, Index rank) const {
     std::uint32_t bin = kBins - 1;
     for (; counts[bin] < rank; --bin) rank -= counts[bin];

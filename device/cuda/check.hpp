@@ -9,8 +9,8 @@
 namespace onebit::device::cuda {
 
 /// Throws unless the call succeeded: std::bad_alloc if there was not enough memory, else DeviceError with the call's
-/// name, the GPU and CUDA's reason. A failed call to cuBLAS gives cuBLAS's reason, and also CUDA's if the GPU has
-/// failed.
+/// name, the GPU and CUDA's reason. If a call to cuBLAS failed, the error states cuBLAS's reason, and also CUDA's if
+/// the GPU has failed.
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 

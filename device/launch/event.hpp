@@ -16,7 +16,7 @@ class Event {
   virtual double since(const Event& earlier) const = 0;
 };
 
-/// A sum of durations, some of which may not have ended yet. A read of the number blocks until they have finished.
+/// A sum of durations, some of which may not have ended yet. Reading the sum blocks until all durations have ended.
 class Seconds {
  public:
   Seconds(double known = 0) : known_(known) {}

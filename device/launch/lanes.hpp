@@ -38,8 +38,8 @@ struct ItemSizes {
 };
 
 /// Returns how many of `all` threads or blocks share an item. The number is `all` * longest / total, so that the
-/// longest item does not outlast the rest, or more if that would form more groups than there are items. Returns at most
-/// one thread or block per kTile elements of the longest item, and at least 1.
+/// longest item does not take longer than the rest, or larger if there would otherwise be more groups than items.
+/// Returns at most one thread or block per kTile elements of the longest item, and at least 1.
 inline Index group_size(const ItemSizes& sizes, Index all) {
   if (sizes.total <= 0 || sizes.count <= 0) return 1;
   const Index most = std::max<Index>(1, std::min(all, sizes.longest / kTile));

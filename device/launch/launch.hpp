@@ -105,8 +105,8 @@ void sum_columns(const Device& device, Index groups, Index rows, Index columns, 
 /// l adds elements l, l + kSumLanes, .... Fixed pairwise trees combine the runs of a chunk lane by lane, then the
 /// lanes, then the chunks of a segment. The bits therefore do not depend on the number of threads. The kernel may write
 /// to its own element. A kernel may offer bind(row, segment), which looks up pointers and scales once per chunk and
-/// returns a function of i. That function may offer load(i) and store(i, loaded), which together do the same as its
-/// call, so that a GPU can read several elements before it writes the first.
+/// returns a function of i. The returned function may offer load(i) and store(i, loaded), which together do the same as
+/// calling it; a GPU can then read several elements before it writes the first.
 template <class Kernel>
 void reduce(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel, double* sums) {
   device.run([&](const auto& queue) { reduce(queue, rows, chunks.view(), kernel, sums); });

@@ -116,7 +116,7 @@ class GroupLanes {
     return n > 0 && largest(n, [&](Index i) { return test(i) ? 1.0f : 0.0f; }) > 0;
   }
 
-  /// Among the numbers `of(i)`, i in [0, n), that are below kBins, finds the one with this rank (1 is the largest).
+  /// Finds the number of this rank (1 is the largest) among those numbers `of(i)`, i in [0, n), that are below kBins.
   /// Returns its bin, its rank within the bin, and the number of elements in the bin.
   template <class Of>
   ONEBIT_DEVICE Ranked ranked(Index n, Index rank, const Of& of) const {
@@ -132,9 +132,9 @@ class GroupLanes {
   }
 
   /// Calls take(rank, indices, count) with the i in [0, n) for which test(i) holds, in ascending order, eight at a time
-  /// and fewer at the end; `rank` is the number of such i before the given ones. If `in_order`, one lane makes all
-  /// calls, in order. take(...) may change what test(i) reads for the i that it was given. Returns the total number of
-  /// such i.
+  /// and fewer at the end; `rank` is the number of such i before the given ones. With `in_order`, one lane makes all
+  /// calls, in order. take(...) may change what test(i) reads for the indices that it was given. Returns the total
+  /// number of such i.
   template <bool in_order = false, class Test, class Take>
   ONEBIT_DEVICE Index select(Index n, const Test& test, const Take& take) const {
     const bool alone = in_order || members_ == 1;

@@ -18,7 +18,7 @@ class AsyncCopy {
   virtual const void* wait() const = 0;
 };
 
-/// Elements as they were when the copy was started. Reading them waits for the device.
+/// Elements as they were when the copy was started. Reading them blocks until the copy is complete.
 template <class T>
 class Future {
  public:
@@ -36,7 +36,7 @@ class Future {
   Index size_ = 0;
 };
 
-/// A number that may not be known yet. Reading it waits until it is.
+/// A number that may not be known yet. Reading it blocks until the number is known.
 class Number {
  public:
   Number(double known) : known_(known) {}

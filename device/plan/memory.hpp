@@ -10,8 +10,8 @@
 namespace onebit::device::plan {
 
 /// Allocates and keeps blocks as cpu::HostMemory does, at addresses that no memory can have, so that any access faults.
-/// A download gives numbers that are positive in every format, and tiny in floating point, so that host code neither
-/// divides by zero nor treats zeros specially.
+/// A download writes numbers that are positive in every format, and tiny in floating point, so that host code neither
+/// divides by zero nor takes a special path for zeros.
 class PlanMemory final : public Memory {
  public:
   void* allocate(Index bytes) override;

@@ -13,7 +13,7 @@ class LogProbe {
   /// Throws ConfigError, IoError.
   LogProbe(sim::VirtualCluster& cluster, const std::vector<sim::StepOutcome>& steps);
 
-  /// Returns the parts of logging as candidates. A round must take a step before it runs them.
+  /// Returns the parts of logging as candidates. Every round must run a step of the cluster before the candidates.
   std::vector<Candidate> candidates();
 
   /// Returns each part's cost, given the seconds of each part in each round, and the seconds of a step.

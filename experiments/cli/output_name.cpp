@@ -29,7 +29,7 @@ std::string made_up_name(const std::string& stem, const std::string& suffix, con
                       "name it with -o; without a name, the command would make a new output");
   if (device::mpi_environment().size > 1)
     throw ConfigError("no output named", stem + " with several processes",
-                      "name it with -o, because each would choose its own");
+                      "name it with -o, because each process would choose its own name");
   const std::string name = stem + "-" + local_time();
   std::string free = name + suffix;
   for (int number = 2; std::filesystem::exists(std::filesystem::symlink_status(free)); ++number)

@@ -5,10 +5,10 @@
 
 namespace onebit::experiments {
 
-/// Speed and remaining time of a job that reports how much of it is done. The speed is an exponential average over the
-/// last quarter of the time so far, and over at least twenty seconds. The remaining time counts down with the clock and
-/// is corrected gradually. It stays the same if the estimate has grown slightly, and rises only if the estimate has
-/// grown clearly.
+/// Speed and remaining time of a job that reports how much of it is done. The speed is an exponential average whose
+/// time constant is a quarter of the time so far, but at least twenty seconds. The remaining time counts down with the
+/// clock and is corrected gradually. It stays the same if the estimate has grown slightly, and rises only if the
+/// estimate has grown clearly.
 class Pace {
  public:
   /// Records that `done` of `all` units are done. now: seconds since an arbitrary origin, never decreasing. The first

@@ -11,7 +11,7 @@
 
 namespace onebit::experiments {
 
-/// Environment variable that is set if stderr reaches a terminal through another program; see run_ranks().
+/// Environment variable that is set if another program passes stderr on to a terminal; see run_ranks().
 inline constexpr const char* kPassedOnVariable = "ONEBIT_STDERR_IS_PASSED_ON";
 
 /// A part of a progress line. If the line is too narrow, the parts with the highest numbers are left out first.

@@ -21,7 +21,8 @@ struct Options : StudyInput {
 std::vector<Option<Options>> rows() {
   return joined<Options>(
       {{out_row<Options>("folder for the logs", made_up_form("freeze")),
-        seeds_row<Options>("number of seeds, at least 3: the first chooses the freeze step, the others judge it"),
+        seeds_row<Options>(
+            "number of seeds, at least 3: the first is used to choose the freeze step, the others to judge it"),
         arm_after_freeze_row<Options>(), json_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
         resume_row<Options>(), progress_row<Options>()},
        judging_rows<Options>()});

@@ -113,7 +113,7 @@ class Use {
     if (!options_.arguments.empty()) {
       not_with("a log", {"step.parameters", "step.warmup-share", "step.data-ratio", "sweep.nodes"});
       if (!options_.run.settings.empty())
-        refuse(options_.run.settings.front().first, "leave it out, because the log has its own options of a run");
+        refuse(options_.run.settings.front().first, "leave it out, because the log holds the options of its run");
     }
     if ((sweeps || !config_.goal.empty() || !std::isnan(config_.shorter)) && config_.clusters.size() != 1) {
       throw ConfigError("--sweep.bandwidth, --sweep.shorter and --goal need a single cluster", "price",

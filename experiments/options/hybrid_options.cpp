@@ -31,8 +31,8 @@ std::vector<RunOption> hybrid_options() {
       word("tables.optimizer", "dlrm, des: optimizer of the tables' rows; adagrad is row-wise",
            ONEBIT_PLACE(model.tables.optimizer), {"sgd", "adagrad"}),
       field("tables.lr",
-            "dlrm, des: learning rate of the tables, before the schedule; 0: the run's for forms of SGD, 1 "
-            "(adagrad: 0.01) with other optimizers",
+            "dlrm, des: learning rate of the tables, before the schedule; 0: the run's learning rate if --optimizer is "
+            "a form of SGD, otherwise 1 (0.01 with --tables.optimizer adagrad)",
             ONEBIT_PLACE(model.tables.lr)),
       field("tables.eps", "dlrm, des: adagrad's eps, above 0", ONEBIT_PLACE(model.tables.eps)),
       capacity_option(),
@@ -41,15 +41,15 @@ std::vector<RunOption> hybrid_options() {
             boundary_codecs),
       field("boundary.k", "sparse boundary codecs: share of the elements to send (below 1) or their number",
             ONEBIT_PLACE(model.boundary.codec.k)),
-      word("boundary.scope", "what shares a scale or threshold: a sender's batch, one sample of it, or one neuron",
+      word("boundary.scope", "scope of a scale or threshold: a sender's batch, one sample of it, or one neuron",
            ONEBIT_PLACE(model.boundary.scope), {"batch", "sample", "neuron"}),
       field("boundary.renew", "dct, dct-mp: steps between two renewals of the boundary's threshold, at least 1",
             ONEBIT_PLACE(model.boundary.codec.renew)),
       word("boundary.forward", "how activations are sent: through the codec (codec), or uncompressed (dense)",
            ONEBIT_PLACE(model.boundary.forward), {"codec", "dense"}),
       word("boundary.backward",
-           "how the gradients of activations return: codec: through the codec; mask: only where values were sent "
-           "(default of dct-mp); dense: uncompressed",
+           "how the gradients of activations return: through the codec (codec), only where values were sent (mask, "
+           "default of dct-mp), or uncompressed (dense)",
            ONEBIT_PLACE(model.boundary.backward), {"codec", "mask", "dense"}),
       field("boundary.levels", "qsgd at the boundary: levels of one sign, at least 1",
             ONEBIT_PLACE(model.boundary.codec.levels)),

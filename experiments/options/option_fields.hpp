@@ -180,7 +180,7 @@ Option<Config> between(const std::string& name, const std::string& help, Index l
        [place](const Config& config) { return std::to_string(place(const_cast<Config&>(config))); }});
 }
 
-/// Returns the row of a whole number from 0 to high, for a field that is narrower than Index.
+/// Returns the row of an option that takes a whole number from 0 to high, for a field that is narrower than Index.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> bounded(const std::string& name, const std::string& help, Index high, Place place) {
   return between<Config>(name, help, 0, high, place);

@@ -26,7 +26,7 @@ struct Option {
   std::function<std::string(const Config&)> get;
   bool is_flag = false;  ///< whether it takes no value on the command line
   /// Name of a set of options. If the command line gives one option of the set, all options of the set that come from
-  /// files are dropped. If this is empty, values from the command line come after those from files.
+  /// files are dropped. If this is empty, values from files are kept, and those from the command line come after them.
   std::string replaces = {};
   std::string twice = {};  ///< error if the command line or a file gives it twice; empty: the last value counts
   /// Short name for the command line, files, arms and axes; a single letter is written with one dash. Logs and messages

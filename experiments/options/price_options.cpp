@@ -64,7 +64,8 @@ std::vector<Option<PriceConfig>> pricing_options() {
           std::map<std::string, Overlap>{
               {"cluster", Overlap::cluster}, {"none", Overlap::none}, {"buckets", Overlap::buckets}}),
       {"step.bucket",
-       "bytes per bucket of gradients; 0: the cheapest size from 25 MB up, or all gradients after the pass",
+       "bytes per bucket of gradients; 0: the cheapest size from 25 MB up, or a single bucket after the backward pass "
+       "if that is cheaper",
        [](PriceConfig& config, const std::string& text) {
          config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
        },

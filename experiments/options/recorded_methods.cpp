@@ -67,7 +67,7 @@ Method method_of(const std::string& name, const Attributes& attributes) {
   for (const optim::OptimizerEntry& entry : optim::optimizers()) known.push_back(entry.name);
   if (recorded.empty()) return {};
   if (std::find(known.begin(), known.end(), recorded) == known.end()) {
-    throw ConfigError("the program does not have the method of the case", name + ": " + recorded,
+    throw ConfigError("the program does not have the method that the case was recorded with", name + ": " + recorded,
                       suggestion(recorded, known));
   }
   return {recorded, "", {{"optimizer", recorded}}};

@@ -176,7 +176,8 @@ std::string few_evaluations_text(const analysis::Comparison& comparison) {
   const Index count = comparison.evaluations;
   if (count == 0 || count >= enough) return "";
   return "Runs have as few as " + std::to_string(count) + (count == 1 ? " evaluation" : " evaluations") +
-         ", so curves and costs of reaching a loss are rough (a smaller --eval.every evaluates more often).";
+         ", so curves and costs of reaching a loss are rough (with a smaller --eval.every, runs are evaluated more "
+         "often).";
 }
 
 std::string target_text(const analysis::Comparison& comparison) {

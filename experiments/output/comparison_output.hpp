@@ -27,12 +27,12 @@ void print_unfinished(const std::vector<analysis::ArmFigures>& arms, std::ostrea
 /// Returns a warning that runs were rarely evaluated; empty if they have at least five evaluations.
 std::string few_evaluations_text(const analysis::Comparison& comparison);
 
-/// Says where the loss to reach comes from, and adds the warning of few_evaluations_text.
+/// Returns a sentence on where the target loss comes from, followed by the warning of few_evaluations_text, if any.
 std::string target_text(const analysis::Comparison& comparison);
 /// Returns " (1 of 3 diverged)", which follows an arm's name; empty if no run of it diverged.
 std::string diverged_remark(const analysis::ArmFigures& arm);
-/// Returns diverged_remark or, for an arm without a diverged run that ended above its starting loss, " (ended above its
-/// start)".
+/// Returns diverged_remark or, for an arm that has no diverged run but ended above its starting loss, " (ended above
+/// its start)".
 std::string outcome_remark(const analysis::ArmFigures& arm);
 
 /// Returns each arm's cost of reaching the target. The comparison must have a target.

@@ -32,8 +32,8 @@ std::string line_of(const SharedFinding& finding, std::span<const analysis::Arm>
 /// Returns the line without severity and hint.
 std::string plain_line_of(const SharedFinding& finding, std::span<const analysis::Arm> arms);
 
-/// Returns the finding as one line that begins with its severity, "Warning: adam, seed 1: ...", has neither hint nor
-/// files, and covers only the runs whose arms have one of these names; returns an empty string if there are no such
+/// Returns the finding as one line, without hint and files, that begins with its severity ("Warning: adam, seed 1:
+/// ...") and covers only the runs whose arms have one of these names; returns an empty string if there are no such
 /// runs.
 std::string line_on(const std::vector<std::string>& names, const SharedFinding& finding,
                     std::span<const analysis::Arm> arms);

@@ -8,7 +8,7 @@ namespace onebit::experiments {
 /// Returns how many of an arm's seeds diverged: "2 of 3 seeds".
 std::string diverged_seeds(const analysis::ArmFigures& arm);
 
-/// Returns the answer, the costs, and the evidence on both for every verdict; the reader can open the evidence. Without
+/// Returns, for every verdict, the answer, the costs, and the evidence on both arms, which the reader can open. Without
 /// verdicts, returns how far the arms at the best rates got.
 std::string answers_html(const Report& report);
 

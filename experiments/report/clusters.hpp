@@ -12,18 +12,18 @@ namespace onebit::experiments {
 /// Returns a line for each cluster: "eth10: 10 Gb/s Ethernet, TCP; here 4 nodes x 1 GPU (a100), ...".
 std::vector<std::string> cluster_lines(const Report& report);
 
-/// For the first cluster, returns what the mean step of each shown arm spends its time on: "Time of a step there: adam:
-/// 1.08 ms (latency 88%, sending 9%, computing 3%); ...". An arm without a step is left out. Empty without clusters or
-/// steps.
+/// For the first cluster, returns the parts of the time of each shown arm's mean step: "Time of a step there:
+/// adam: 1.08 ms (latency 88%, sending 9%, computing 3%); ...". An arm without a step is left out. Empty without
+/// clusters or steps.
 std::string parts_line(const Report& report);
 
-/// Says how long an arm's run takes on the clusters where it takes longest and shortest, and what share of that time is
-/// communication: "The run takes an estimated 1.02 s on eth1 (communication 47%) and 595 ms on ib100 (communication
-/// 9%)". Empty without clusters or steps.
+/// Says how long an arm's run takes on the clusters where it takes the most and the least time, and what share of that
+/// time is communication: "The run takes an estimated 1.02 s on eth1 (communication 47%) and 595 ms on ib100
+/// (communication 9%)". Empty without clusters or steps.
 std::string run_times_text(const analysis::ArmFigures& arm);
 
-/// Whether latency is the part that lengthens the arm's mean step most, compared with the same part of the baseline's
-/// step, and the arm also sends more messages than the baseline. cluster: index of the cluster.
+/// Whether latency is the part of the arm's mean step that exceeds the same part of the baseline's step by the most
+/// time, and the arm also sends more messages than the baseline.
 bool grows_by_messages(const analysis::ArmFigures& arm, const analysis::ArmFigures& baseline, std::size_t cluster);
 
 /// Returns the part of an arm's mean step that takes the most additional time compared with the same part of its

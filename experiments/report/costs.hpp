@@ -21,7 +21,7 @@ struct Pair {
 /// Returns the arms of a verdict and their figures, as references into `report`, which must outlive the result.
 Pair pair_of(const Report& report, const analysis::Verdict& verdict);
 
-/// Says, for a comparison of the times of two arms, which of the arms may have inaccurate estimates for its exchanges.
+/// The arms whose estimates for exchanges may be inaccurate, in a comparison of the times of two arms.
 enum class Uncertain {
   arm,
   baseline,  ///< it compresses, and the arm does not
@@ -38,8 +38,8 @@ inline constexpr const char* kLeastCertain =
     "estimates for short messages and compressed exchanges are the least certain: some of these took up to 2.9 times "
     "as long when measured.";
 
-/// The time of a baseline divided by the time of an arm, on one cluster. low, high: the lowest and the highest ratio if
-/// the exchanges of the arms that uncertain_of() returns take longer or shorter by the cluster's uncertainty.
+/// Time of a baseline divided by the time of an arm, on one cluster. low, high: the lowest and the highest ratio if the
+/// exchange times of the arms that uncertain_of() returns are off by the cluster's uncertainty in either direction.
 struct Speed {
   std::size_t cluster = 0;
   double ratio = std::numeric_limits<double>::quiet_NaN(), low = ratio, high = ratio;

@@ -94,7 +94,7 @@ std::string ends_text(std::span<const std::string> arms, std::span<const analysi
   if (on.empty() && end.empty()) return " No run froze.";
   const std::string shadow = " after the freeze with the shadow variance", stop = " at the freeze";
   if (end.empty()) return text + " The curves continue" + shadow + ".";
-  if (on.empty()) return text + " The curves of runs that froze end" + stop + ".";
+  if (on.empty()) return text + " The curves of the runs that froze their variance end" + stop + ".";
   text.append(" The curves of ").append(join(on, "; ")).append(" continue").append(shadow);
   return text.append("; those of ").append(join(end, "; ")).append(" end").append(stop).append(".");
 }

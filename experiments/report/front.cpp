@@ -262,8 +262,9 @@ std::string legend_of(const Report& report) {
   return "Final loss: " + evaluated + "after the last step" +
          (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") +
          (risen ? " (for an arm that ended above its starting loss, the range over its seeds)" : "") + "." +
-         (seeds && !evaluated.empty() ? " The intervals do not cover the choice of these examples (--eval.examples)."
-                                      : "") +
+         (seeds && !evaluated.empty()
+              ? " The intervals do not include the uncertainty due to the choice of these examples (--eval.examples)."
+              : "") +
          (comparison.clusters.empty() ? "" : " 'est.' is the estimated time of a whole run.") + boundary;
 }
 
@@ -295,7 +296,7 @@ std::string times_html(const Report& report) {
   if (comparison.clusters.empty()) return "";
   const std::string fp16 = comparison.gradient_bytes == sizeof(float)
                                ? " (--step.gradient fp16: priced as fp16)."
-                               : "; the times, but not the bytes, are priced as fp16.";
+                               : "; the times, but not the byte counts, are estimated for fp16.";
   const std::string how = "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
                           computing_text(report) + " The " + kLeastCertain + " Dense gradients are sent as fp32" + fp16;
   return html::details(

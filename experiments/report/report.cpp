@@ -45,9 +45,8 @@ void add_variances(const analysis::VarianceOptions& options, Report& report) {
     const bool shown =
         std::ranges::any_of(grid.arms, [&](std::size_t arm) { return report.shows(report.comparison.arms[arm].name); });
     if (!shown)
-      report.without_variance.push_back(grid.name +
-                                        ": it has no best learning rate; --arms with the name of one of "
-                                        "its arms shows that arm");
+      report.without_variance.push_back(
+          grid.name + ": it has no best learning rate; to show one of its arms, give that arm's name with --arms");
   }
 }
 

@@ -289,8 +289,8 @@ TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::
             true};
   if (!given) return {};
   return {"A loss of " + loss +
-              " is reached between evaluations that are too far apart to compare the costs of reaching it (a smaller "
-              "--eval.every evaluates more often).",
+              " is reached between evaluations that are too far apart to compare the costs of reaching it (with a "
+              "smaller --eval.every, runs are evaluated more often).",
           true};
 }
 

@@ -48,7 +48,7 @@ sim::RunConfig config_of(const CardRun& run, const Settings& changes) {
   config.seed = run.header.seed;
   if (!config.model.command.empty() && !has_option(changes, "model.command")) {
     throw ConfigError("the run starts a program", run.log + ": " + config.model.command,
-                      "read it, and allow it with --model.command '...'");
+                      "check this command, and allow it with --model.command '...'");
   }
   return config;
 }

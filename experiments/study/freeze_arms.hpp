@@ -24,7 +24,7 @@ void check_frozen_options(const Study& study, const std::string& command);
 /// empty, the rule decides. Warns about options without effect.
 void check_frozen_run(const Study& study, const std::vector<Index>& steps);
 
-/// Returns the arms of a continuation: `frozen`, which does not compress, `compressed`, and every --arm that the user
+/// Returns the arms of a continuation: `frozen`, which does not compress; `compressed`; and every --arm that the user
 /// gave, which may change options of the optimizer, the codec and the feedback. Throws ConfigError.
 std::vector<Arm> arms_to_try(const Study& study);
 

@@ -145,7 +145,7 @@ FromLog taken_from_log(const std::string& log, const Settings& given, bool weigh
   // A stopped run has written its weights. A killed one has not, so an existing file would hold those of another run.
   if (reader.status() != sim::RunStatus::stopped && std::filesystem::exists(from_log.weights_out)) {
     throw ConfigError("the weights file named in the log already exists", from_log.weights_out,
-                      "give --weights-out FILE: this one to replace it, or another");
+                      "give --weights-out with this file, to replace it, or with another file");
   }
   if (from_log.empty() || !can_be_made(joined(from_log, given))) return {};
   if (!over || !given.empty()) require_last_options(reader, given);

@@ -12,8 +12,8 @@
 
 namespace onebit::experiments {
 
-/// Returns whether an option of a run is meaningful in a replay, as the options of the optimizer, the exchange, the
-/// freeze, the schedule and the devices are.
+/// Returns whether a run's option is meaningful in a replay: this holds for the options of the optimizer, the exchange,
+/// the freeze, the schedule and the devices.
 bool is_of_replay(const std::string& option);
 
 class ReplayLog {

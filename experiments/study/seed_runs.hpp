@@ -33,7 +33,7 @@ class SeedRuns {
   /// Arms that branch off from the dense run, by their freeze step.
   using Branches = std::map<Index, std::vector<const Arm*>>;
 
-  /// seed: offset from the seed of the settings. target: the loss up to which FreezeOutcome::steps counts the steps.
+  /// seed: offset from the seed of the settings. target: the target loss of FreezeOutcome::steps.
   SeedRuns(const Study& study, Index seed, double target);
 
   /// Trains the dense run. Returns false if a signal stopped it. Throws NumericError if it has no final loss.

@@ -30,10 +30,10 @@ struct ValidationResult {
 /// Trains the runs of a validation. Their logs in the study's folder are dense-SEED.h5, frozen-STEP-SEED.h5,
 /// compressed-STEP-SEED.h5 and, for every other arm, ARM-STEP-SEED.h5. Runs that freeze are continuations of the dense
 /// run, whose steps before the freeze are computed again. A continuation is bit-identical to a whole run with `--freeze
-/// fixed:STEP`, as far as its options agree with the dense run's. With 0/1 Adam, runs that freeze are whole runs. When
-/// runs are resumed, complete logs are kept. Throws ConfigError, before anything is trained, for an optimizer without
-/// an uncompressed twin, a rule that could never freeze, options that the validation sets itself, too few seeds, and
-/// existing output.
+/// fixed:STEP`, as far as its options agree with the dense run's. With 0/1 Adam, each run that freezes is a run from
+/// the first step, not a continuation of the dense run. When runs are resumed, complete logs are kept. Throws
+/// ConfigError, before anything is trained, for an optimizer without an uncompressed twin, a rule that could never
+/// freeze, options that the validation sets itself, too few seeds, and existing output.
 ValidationResult run_validation(const Study& study, const ValidationRequest& request);
 
 }  // namespace onebit::experiments

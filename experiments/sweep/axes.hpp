@@ -27,7 +27,7 @@ std::string axis_text(const Axis& axis);
 std::string range_value(double value);
 
 /// Returns every combination of values, the first axis varying slowest. The axes of a zip, 'key,key', advance together.
-/// In the order of the axes, they take the position of whichever of them comes first. Throws ConfigError for two axes
+/// In the order of the axes, a zip takes the place of the first of its axes. Throws ConfigError for two axes
 /// of one option, a zip with axes of different lengths or unknown axes, and too many points.
 std::vector<Settings> product(const std::vector<Axis>& axes, const std::vector<std::string>& zips);
 

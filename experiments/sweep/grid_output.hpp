@@ -8,7 +8,8 @@
 namespace onebit::experiments {
 
 /// Prints the mean final losses with their intervals: one row per arm and one column per value or, if that is too wide
-/// for the terminal, one row per value or per cell. Cells without a loss say why. The best cell of each arm is marked.
+/// for the terminal, one row per value or per cell. A cell without a loss shows the reason. The best cell of each arm
+/// is marked.
 void print_grid(const SweepGrid& grid, std::ostream& out);
 
 /// Prints why points have no loss; points with the same reason share a line.

@@ -34,8 +34,8 @@ Index common_examples(const std::vector<Point>& points, const std::function<Inde
 /// Returns a label such as "arm adam, optimizer.lr 0.001, seed 2".
 std::string label_of(const Point& point);
 
-/// A function that returns the loss of a named point that has ended (infinite if it has no loss), or nothing while the
-/// point waits.
+/// A function that returns the loss of the point with the given name (infinite if the point ended without a loss), or
+/// nothing if the point has not ended.
 using LossOfPoint = std::function<std::optional<double>(const std::string& name)>;
 
 /// Returns the points of a folder's definitions in order; a point of several definitions occurs once. For tuned arms,

@@ -103,8 +103,8 @@ struct Cluster {
   Index nodes_per_leaf = 1;     ///< number of nodes under a leaf switch; traffic between them does not use the uplinks
   Placement placement = Placement::contiguous;
   Selection all_reduce = Selection::nccl;
-  /// Whether gradients are exchanged during the backward pass. False for clusters whose papers measured without
-  /// overlap.
+  /// Whether gradients are exchanged during the backward pass. False for clusters of papers whose measurements were
+  /// made without overlap.
   bool overlaps = true;
   bool pairwise_all_to_all = false;      ///< all-to-all in rounds with one partner each; otherwise at once (burst)
   bool direct_all_gather = false;        ///< all-gather that sends blocks directly to all; otherwise around a ring

@@ -14,7 +14,7 @@ void check_workers(const Cluster& cluster, Index workers);
 /// Returns the number of network links that `width` GPUs of a node use.
 Index network_links(const Cluster& cluster, Index width);
 
-/// Slots number the GPUs of a job node by node. A job smaller than a node uses a part of one node.
+/// The GPUs of a job; slots are their numbers, node by node. A job smaller than a node uses a part of one node.
 class Fabric {
  public:
   /// Throws ConfigError if the cluster is invalid (check), or if there are too many ranks or they do not fill its
@@ -40,7 +40,8 @@ class Fabric {
   BytesPerSecond nic_rate(Index node, Index streams) const;
   BytesPerSecond nominal_nic_rate() const { return nominal_nic_; }  ///< line rate of a node's network links
 
-  /// Number of leaf switches whose uplinks are slower than all of their nodes together; 0: uplinks limit nothing.
+  /// Number of leaf switches whose uplinks are slower than all of their nodes together; 0: uplinks are never the
+  /// bottleneck.
   Index leaves() const { return leaves_; }
   Index leaf(Index node) const { return node / cluster_.nodes_per_leaf; }
   BytesPerSecond leaf_rate() const { return leaf_; }  ///< rate of a leaf's uplinks, one way

@@ -7,9 +7,9 @@
 namespace onebit::netmodel {
 
 /// Simulates flows that share links fairly (max-min, equal weights), with rates that change whenever a flow begins or
-/// ends. The simulation is slower than LinkLoad, and gives the same time for one plan whose flows share links equally.
-/// It can also price plans that slow each other down: `jobs` is the number of jobs that run the same plan on the same
-/// GPUs at the same time, and `background` are flows between GPUs that never end (their bytes are ignored).
+/// ends. The simulation is slower than LinkLoad; both give the same time for a single plan whose flows share links
+/// equally. It can also price plans that slow each other down: `jobs` is the number of jobs that run the same plan on
+/// the same GPUs at the same time, and `background` are flows between GPUs that never end (their bytes are ignored).
 class Fluid : public CostModel {
  public:
   explicit Fluid(Index jobs = 1, std::vector<Flow> background = {}) : jobs_(jobs), background_(std::move(background)) {}

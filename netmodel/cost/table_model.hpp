@@ -6,8 +6,8 @@
 namespace onebit::netmodel {
 
 /// Prices a collective from times measured on the same numbers of nodes and GPUs. If a size was measured more than
-/// once, the mean of its times is used. Between measured sizes, log(time) is linear in log(size). Above the largest,
-/// time grows in proportion to size; below the smallest, it shrinks in proportion to LinkLoad's estimate. For a
+/// once, the mean of its times is used. Between measured sizes, log(time) is linear in log(size). Above the largest
+/// measured size, time is proportional to size; below the smallest, it is proportional to LinkLoad's estimate. For a
 /// collective without measurements, the model finds the all-reduce whose busiest link would be busy for the same time
 /// according to LinkLoad, and uses its measured time. So an all-to-all takes longer if the GPUs of a node share a
 /// network link, because all of them send through it, whereas in a ring only one of them does. The plan's algorithm

@@ -33,7 +33,7 @@ enum class Algorithm : std::uint8_t {
 std::string_view name(Algorithm algorithm);
 
 /// NCCL's protocols. Simple uses the full rate of the links and synchronises by separate messages; LL and LL128 put
-/// flags into the data, which has a lower latency but reaches only a part of the rate.
+/// flags into the data, so that the latency is lower but only a part of the rate is reached.
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 
 std::string_view name(Protocol protocol);
@@ -98,7 +98,7 @@ double longest_fill(Bytes payload);
 
 /// Returns the time in which links wait while a pipeline fills and drains. Trees and NVLS pass pieces of the vector
 /// from hop to hop. If all hops together have the latency L and the bytes need the time T, a transfer in pieces of the
-/// best size takes L + T + 2 sqrt(L T). The model takes half of the last term, and at most `longest` times T, because
+/// best size takes L + T + 2 sqrt(L T). The model uses half of the last term, but at most `longest` times T, because
 /// buffers limit the size of the pieces. The factor of one half and kMostInFlight were fitted to all all-reduces of
 /// docs/measurements/collectives.csv together.
 Seconds fill_time(Seconds latency, Seconds bytes, double longest);

@@ -18,8 +18,8 @@ struct Boundary {
   double forward = sizeof(float), backward = sizeof(float);  ///< bytes on the wire
   /// Bytes of memory that the codec's kernels touch in the forward and in the backward direction.
   double encode = 0, decode = 0, encode_back = 0, decode_back = 0;
-  /// Whether GPUs select different elements of one sample's sums to send. Each GPU then gets only the gradients of the
-  /// elements that it sent.
+  /// Whether each GPU selects which elements of a sample's sums it sends, so that the selections may differ. Each GPU
+  /// then gets only the gradients of the elements that it sent.
   bool masked = false;
 
   bool compresses() const { return encode > 0; }

@@ -34,8 +34,8 @@ enum class CodecKernels : std::uint8_t {
 
 struct StepOptions {
   Overlap overlap = Overlap::cluster;
-  /// Size of a bucket of gradients; 0: 25 MB, doubled as long as that saves time, or all gradients after the pass
-  /// if that is cheaper.
+  /// Size of a bucket of gradients; 0: 25 MB, doubled as long as that saves time, or a single bucket after the pass if
+  /// that is cheaper.
   Bytes bucket{};
   /// Fraction by which communication slows the backward pass down while the two overlap; slowdowns of 2 to 10% have
   /// been observed.

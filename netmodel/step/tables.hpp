@@ -35,7 +35,7 @@ struct TableShare {
 /// Returns the shares of all GPUs. Throws ConfigError for more GPUs than tables (table-wise) or columns (column-wise).
 std::vector<TableShare> shares_of(const EmbeddingTables& tables, TableSplit split, Index gpus);
 
-/// Returns the largest share relative to the mean, by the numbers that GPUs send (TableShare::values).
+/// Returns the ratio of the largest to the mean number of values that a GPU sends (TableShare::values).
 double imbalance(const std::vector<TableShare>& shares);
 
 }  // namespace onebit::netmodel

@@ -145,7 +145,7 @@ static std::vector<Workload> paper_workloads() {
       gpt2("gpt2-large", "GPT-2 large", 774e6, 36, 1280),
       gpt2("gpt2-xl", "GPT-2 XL", 1558e6, 48, 1600),
       {"dlrm-dense",
-       "DLRM's dense layers, which are data-parallel; embedding tables are not",
+       "DLRM's dense layers, which are data-parallel, without its embedding tables, which are not",
        Source::estimated,
        2'368'000,
        {{"v100", 2048, ms(3), ms(6)}},

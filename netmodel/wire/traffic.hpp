@@ -41,12 +41,12 @@ struct Traffic {
   Collective collective = Collective::all_reduce;
   Direction direction = Direction::both;
   WireType type = WireType::fp32;
-  Index group_size = 1;            ///< number of workers in the exchange, n
-  Index messages = 0;              ///< number of messages that one worker sends
-  Index payload_bytes = 0;         ///< bytes that one worker hands to the collective: its whole vector for all-reduce,
-                                   ///< all-to-all, reduce-scatter, gather and broadcast, its own block for
-                                   ///< all-gather, one message for a tree and for each neighbour
-  Index tensor = kFusedVector;     ///< index of the tensor in the model's table, or one of the constants above
+  Index group_size = 1;         ///< number of workers in the exchange, n
+  Index messages = 0;           ///< number of messages that one worker sends
+  Index payload_bytes = 0;      ///< bytes that one worker hands to the collective: its whole vector for all-reduce,
+                                ///< all-to-all, reduce-scatter, gather and broadcast, its own block for all-gather, one
+                                ///< message for tree, and the message to one neighbour for neighbour
+  Index tensor = kFusedVector;  ///< index of the tensor in the model's table, or one of the constants above
   bool overlaps_backward = false;  ///< whether it may run during the backward pass
 
   friend bool operator==(const Traffic&, const Traffic&) = default;

@@ -30,8 +30,8 @@ void check_cada(const CadaConfig& config);
 /// snapshot becomes x and stored_w becomes 0. These steps need no second gradient. The step h / (sqrt(vhat) + eps) is
 /// taken from the authors' code and has no bias correction.
 ///
-/// Traffic: what a worker sends, averaged over the workers. Up: an all-to-all (reduce-scatter) of its vector, times the
-/// share of uploading workers. Down: an all-gather of the sums.
+/// Traffic: what a worker sends, averaged over the workers. Up: an all-to-all (reduce-scatter) of the worker's vector,
+/// multiplied by the share of workers that upload. Down: an all-gather of the sums.
 class Cada final : public Optimizer {
  public:
   enum class Rule { snapshot, stale };

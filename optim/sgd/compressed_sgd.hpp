@@ -31,8 +31,8 @@ struct SgdMethod {
 /// (DoubleSqueeze, Tang et al., ICML 2019), and its error is rescaled in the same way.
 ///
 /// ef-momentum-sgd: the same exchange with momentum on its result (PowerSGD, Vogels et al., NeurIPS 2019, Algorithm 2).
-/// As in the paper, the error is not rescaled. The update is the heavy ball or Nesterov's, whereas the paper moves by
-/// the decoded gradient plus the momentum.
+/// As in the paper, the error is not rescaled. The update uses heavy-ball or Nesterov momentum, whereas the paper's
+/// update is the decoded gradient plus the momentum.
 ///
 /// onebit-sgd: 1-bit SGD (Seide et al., Interspeech 2014): ef-sgd with the codec `onebit` both ways. The paper
 /// quantises each column of a weight matrix separately; this method quantises each server's chunk of a tensor.

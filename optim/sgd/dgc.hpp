@@ -15,9 +15,9 @@ namespace onebit::optim {
 ///   all:       x -= lr (mean of C(v_i) + weight_decay x)
 ///
 /// Warm-up: the density falls geometrically from 1/4 to k over `ramp` steps; the paper has one value per epoch. "Sent"
-/// means that the error is exactly zero, which holds for codecs that send exact values. Tensors that are kept dense
-/// have no masking, hence ordinary momentum. Error feedback is always on. The codec must be sparse; it is top-k unless
-/// the configuration names another.
+/// means that the error is exactly zero, which holds for codecs that send exact values. For tensors that are kept
+/// dense, the momentum is not masked, so it is ordinary momentum. Error feedback is always on. The codec must be
+/// sparse; it is top-k unless the configuration names another.
 class Dgc final : public WorkerMomentumSgd {
  public:
   Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method);

@@ -17,7 +17,8 @@ namespace onebit::optim {
 ///   all:       h += mean of C(y)                             the update's momentum, with decay 1
 ///
 /// This is equivalent, since e_i = v_i - h_i after each step. A second codec on the way down does the same to the mean,
-/// so the sum h is then an EF21 estimate of mean(h_i). Error feedback is always on, because it is the algorithm.
+/// so the sum h is then an EF21 estimate of mean(h_i). Error feedback is always on, because EF21 is implemented as
+/// error feedback.
 class Ef21 final : public CompressedSgd {
  public:
   /// Makes EF21 or EF21-SGDM. eta: share of the new gradient in v_i; 1 for EF21.

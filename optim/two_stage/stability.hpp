@@ -8,8 +8,8 @@
 
 namespace onebit::optim {
 
-/// The bias of a variance that starts at 0: t updates with the same gradient bring it to 1 - beta2^t times that
-/// gradient's square.
+/// The bias of a variance that starts at 0: after t updates with the same gradient, the variance is 1 - beta2^t times
+/// that gradient's square.
 struct VarianceBias {
   double beta2 = 0;
   bool removed = false;  ///< whether the optimizer removes it; if not, steps use the stored variance

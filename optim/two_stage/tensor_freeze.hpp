@@ -23,7 +23,7 @@ class TensorFreeze {
 
   /// Whether the variance of any tensor is still updated.
   bool moves() const { return frozen_ < tensors_; }
-  /// Marks [tensors] in device memory: nonzero for tensors whose variance is still updated.
+  /// One mark per tensor, [tensors], in device memory: nonzero if the tensor's variance is still updated.
   const std::uint8_t* moving() const { return moving_.data(); }
   /// Marks [tensors]: nonzero for tensors that were not yet frozen after `updates` updates.
   std::vector<char> moving_after(Index updates) const;

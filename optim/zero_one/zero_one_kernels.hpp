@@ -10,8 +10,8 @@ ONEBIT_HOST_DEVICE inline float denominator(const AdamStep& s, float v) {
   return std::sqrt(v) * s.root_correction + s.eps;
 }
 
-/// Adds lr c1 m, the step along the momentum before the division by d, to the drift; a coordinate with v = 0 keeps m =
-/// 0.
+/// Adds lr c1 m to the drift, that is, the step along the momentum before it is divided by d; a coordinate with v = 0
+/// keeps m = 0.
 struct ZeroOneDriftKernel {
   AdamStep s;
   float* momentum;
@@ -25,7 +25,7 @@ struct ZeroOneDriftKernel {
   }
 };
 
-/// Adam's step of every worker with its own momentum. Yields the squared step.
+/// Adam's step in the row of every worker, with that worker's own momentum. Yields the squared step.
 struct ZeroOneMoveKernel {
   AdamStep s;
   const float* decay;
@@ -49,8 +49,8 @@ struct DecayKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { x[i] = x[i] - lr * (decay[i] * x[i]); }
 };
 
-/// Moves the point of the last synchronisation by the mean drift divided by d. The mean drift is turned into the new
-/// momentum, which is the average of the momenta that made the drift.
+/// Moves the point of the last synchronisation by the mean drift divided by d. The mean drift then becomes the new
+/// momentum, which is the average of the momenta whose steps add up to the drift.
 struct ZeroOneSynchroniseKernel {
   AdamStep s;
   float momentum_share;  ///< 1 / sum of lr c1 since the last synchronisation

@@ -22,8 +22,8 @@ enum class Round {
 /// The phase that a step with this round belongs to: warm-up (full), compression (one_bit) or local steps.
 Phase phase_of(Round round);
 
-/// Returns how long a run must be for the given share of its steps (which must be above 0) to come before the variance
-/// is frozen (StepSchedule::usual_steps).
+/// Returns the number of steps of a run whose variance is frozen after the given share of them, which must be above 0
+/// (StepSchedule::usual_steps).
 Index usual_zero_one_steps(const OptimizerConfig& config, double share);
 
 /// The communication schedule of 0/1 Adam (Lu et al. 2023, section 4, as in the released code). Multiples of an

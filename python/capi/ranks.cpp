@@ -113,7 +113,7 @@ class CallerCommunicator final : public device::Communicator {
 device::Shard shard_of(const onebit_ranks& ranks, int threads) {
   if (ranks.size < 1 || ranks.rank < 0 || ranks.rank >= ranks.size || (ranks.size > 1 && ranks.exchange == nullptr)) {
     throw ConfigError("invalid ranks", "rank " + std::to_string(ranks.rank) + " of " + std::to_string(ranks.size),
-                      "ranks count from 0, and more than one rank needs an exchange function");
+                      "ranks are numbered from 0, and several ranks need an exchange function");
   }
   device::Shard shard{device::Device::cpu(threads), {}, std::make_shared<CallerCommunicator>(ranks)};
   for (Index rank = 0; rank < ranks.size; ++rank) shard.ranges.push_back({rank, 1});

@@ -126,7 +126,7 @@ void DataSource::fill(Split split, Index example, Index row, Batch& out) const {
     const auto beyond =
         std::find_if(bag, bag + facts_.tables[t].slots, [&](std::int32_t id) { return id < kNoRow || id >= rows; });
     if (beyond == bag + facts_.tables[t].slots) continue;
-    throw Error("an example looks up a row beyond its table",
+    throw Error("an example refers to a row that its table does not have",
                 facts_.name + ", example " + std::to_string(example) + ": row " + std::to_string(*beyond) +
                     " of table " + std::to_string(t + 1),
                 "the table has " + std::to_string(rows) + " rows; the ids of the source must be smaller");

@@ -71,7 +71,7 @@ class Boundary final : public Layer {
     std::vector<double> whole = {}, crossed = {};
   };
 
-  /// For one batch size: how rows are cut into segments, and the payloads of both directions.
+  /// Segments of the rows, and payloads of both directions, for one batch size.
   struct Layout {
     compress::SegmentTable table;  ///< segments of a row
     std::vector<Index> senders;    ///< sender of each segment

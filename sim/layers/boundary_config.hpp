@@ -9,9 +9,9 @@ namespace onebit::sim {
 
 /// How activations and their gradients cross a boundary between workers.
 struct BoundaryConfig {
-  /// A codec; `fp32` means no compression. `dct-mp` is DCT's model-parallel compressor (Gupta et al. 2021): it stands
-  /// for the codec dct, whose threshold is renewed in every step by default, together with backward = mask (backward =
-  /// dense at a boundary where no gradients return).
+  /// A codec; `fp32` means no compression. `dct-mp` is DCT's model-parallel compressor (Gupta et al. 2021): it selects
+  /// the codec dct, with a threshold that is renewed in every step by default, and backward = mask (backward = dense at
+  /// a boundary where no gradients return).
   compress::CodecConfig codec = {.name = "fp32", .k = 0.05, .renew = 1, .options = "boundary"};
   std::string scope = "batch";     ///< what shares a scale or a threshold: batch | sample | neuron
   std::string forward = "codec";   ///< activations: codec | dense

@@ -189,7 +189,7 @@ struct TokenOrderKernel {
   }
 };
 
-/// For one part of each worker's places, adds the gradient at each place to the gradient of the token there. The call
+/// Adds the gradient at each place to the gradient of the token there, for one part of each worker's places. The call
 /// for a token's first place in the part adds the gradients at all places of that token in the part, in order, so that
 /// no two calls write the same element.
 struct EmbedGradientKernel {

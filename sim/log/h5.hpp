@@ -83,7 +83,7 @@ std::string reason();
 [[noreturn]] void fail(const Where& where);
 [[noreturn]] void fail(const Where& where, const std::string& why);
 
-/// Passes a result through, or throws as fail() does when it is negative.
+/// Returns the result, or throws as fail() does if the result is negative.
 template <class Result>
 Result check(Result result, const Where& where) {
   if (result < 0) fail(where);
@@ -180,9 +180,9 @@ void read_layer(const Object& dataset, hid_t memory_type, Target target, Index l
 /// are meaningful only in their file.
 bool is_plain(hid_t type);
 /// Checks that a read is safe. Throws IoError unless `count` values of the file's type `stored` convert to
-/// `memory_type` and fill `target` exactly. Numbers convert to numbers (enumerations count as numbers), other values
-/// only within their class. Values of variable length are read as pointers, so they can be read only in the file's own
-/// type.
+/// `memory_type` and fill `target` exactly. Numbers can be converted to any type of number (enumerations count as
+/// numbers), other values only to a type of the same class. Values of variable length are read as pointers, so they can
+/// be read only in the file's own type.
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where);
 /// Throws IoError if the dataset's file is too small to hold that many bytes, however well they are compressed. Must be
 /// called before memory is allocated according to a size from a file.

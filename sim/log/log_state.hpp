@@ -9,7 +9,7 @@
 
 namespace onebit::sim {
 
-/// Identifies a file and its contents: if any member has changed, so has the file.
+/// Identifies a file and its contents: if any member differs, the file has changed.
 struct FileState {
   dev_t device = 0;
   ino_t inode = 0;

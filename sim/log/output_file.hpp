@@ -26,7 +26,8 @@ h5::Object create_part(const std::string& path, h5::Space space = h5::Space::pac
 /// PATH or PATH.part exists and must not be replaced. Messages name PATH.
 h5::Object create_unnamed(const std::string& path, bool overwrite);
 /// Renames the file of create_unnamed() to PATH. overwrite: replaces an existing log, unless a program has it open.
-/// Throws ConfigError, and IoError if PATH.part is no longer that file.
+/// Throws ConfigError if PATH must not be replaced or the renaming fails, and IoError if PATH.part is no longer that
+/// file.
 void give_name(const h5::Object& file, bool overwrite);
 
 /// Calls replace() while no other program can begin to use the file. replace() returns 0, or -1 with errno set. Throws

@@ -229,8 +229,8 @@ constexpr Column table[] = {
     member("messages", int64, &TrafficRow::messages, "1", "messages that one worker sends"),
     member("payload_bytes", int64, &TrafficRow::payload_bytes, "byte", "bytes that one worker hands to the collective"),
     member("tensor", int64, &TrafficRow::tensor, "",
-           "row of /model/tensors; -1 for the fused vector, -2 for activations at a boundary, -3 for numbers of table "
-           "rows"),
+           "row of /model/tensors; -1 for the fused vector, -2 for activations at a boundary, -3 for row numbers in "
+           "tables"),
     member("overlaps_backward", uint8, &TrafficRow::overlaps_backward, "",
            "1 if the exchange may run during the backward pass"),
 };

@@ -24,7 +24,7 @@ struct Superblock {
 /// truncated although its writer has closed it.
 Superblock read_superblock(const std::string& path);
 
-/// Throws the ConfigError for a truncated file.
+/// Throws a ConfigError that says that the file is truncated.
 [[noreturn]] void refuse_truncated(const Superblock& superblock, const std::string& path);
 
 }  // namespace onebit::sim

@@ -34,8 +34,8 @@ class LogWriter {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  /// Append a row. Throw IoError if a write is due and fails, and after close() or a failure; ConfigError if the row
-  /// has a different number of workers or tensors from the header, or if the log has no rows of this kind.
+  /// Append a row. Throw IoError if a write is due and fails, after close() and after an earlier failure; ConfigError
+  /// if the row's number of workers or tensors differs from the header's, or if the log has no rows of this kind.
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);
@@ -52,9 +52,9 @@ class LogWriter {
   /// Number of rows appended so far, including those that a continued log already had.
   LogRows rows() const;
 
-  /// Commits, closes the file, reads it back, and then stores how the run ended. Throws IoError, including if the file
-  /// does not contain what was written; the log is then marked as damaged. Does nothing after a failure or an earlier
-  /// close.
+  /// Commits, closes the file, reads it back, and then stores how the run ended. Throws IoError if writing or reading
+  /// back fails, or if the file does not contain what was written; in the latter case, the log is also marked as
+  /// damaged. Does nothing after a failure or an earlier close.
   void close(RunStatus status);
 
  private:

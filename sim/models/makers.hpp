@@ -40,7 +40,7 @@ double deviation_before(Activation activation, Index inputs);
 void add_dense(const std::vector<Index>& widths, Activation activation, Parameters& parameters,
                std::vector<std::unique_ptr<Layer>>& layers, const ModelConfig& config);
 
-/// If config.cut is `block`, adds a boundary, which cuts the model after the layer or block with this number. blocks:
+/// If config.cut equals `block`, adds a boundary, which cuts the model after layer or block number `block`. blocks:
 /// number of layers or blocks after which the model can be cut. Throws ConfigError if the cut is out of range, or if
 /// there are fewer than 2 workers to divide.
 void add_cut(const ModelConfig& config, Index block, Index blocks, std::vector<std::unique_ptr<Layer>>& layers);

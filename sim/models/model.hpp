@@ -89,11 +89,11 @@ struct TouchedRows {
   /// Minimum number of bytes that a step moves: each row is read to pool it, its gradient is written and read, and the
   /// row and its state are read and written.
   double bytes() const { return 4.0 * static_cast<double>(count * (5 * width + 2 * state)); }
-  /// The part of these bytes that the update moves, without pooling.
+  /// Number of these bytes that the update moves: all but those that are read for pooling.
   double update_bytes() const { return bytes() - 4.0 * static_cast<double>(count * width); }
 };
 
-/// What the end of a step needs and records.
+/// Inputs of end_step(), and where it records traffic and measurements.
 struct StepEnd {
   const device::Shard& shard;
   double lr = 0;               ///< learning rate of the step
@@ -137,8 +137,8 @@ class Model {
   /// Evaluates a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
 
-  /// Visits the state, apart from the weights, that steps leave for later steps, such as running statistics and the
-  /// parameters that individual workers own.
+  /// Visits the state, apart from the weights, that is carried over from step to step, such as running statistics and
+  /// the parameters that individual workers own.
   virtual void visit_state(device::StateVisitor&) {}
 
   /// Ends a step, after the optimizer has updated the weights: updates the parameters that individual workers own, and

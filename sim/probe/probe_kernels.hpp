@@ -5,7 +5,8 @@
 
 namespace onebit::sim {
 
-/// Applies a term of the whole vector to the elements of its tensors, which occupy the given ranges.
+/// Applies a term, whose indices count from the start of the whole vector, to the elements of each tensor; the tensors
+/// occupy the given ranges.
 template <class Term>
 struct TensorTerm {
   const Range* tensors;
@@ -29,7 +30,7 @@ struct DistanceTerm {
 /// What is summed over a vector's elements.
 enum class Measure { square, absolute, positive };
 
-/// A term whose rows are sums that do not depend on each other: each row has a vector and a measure of its own.
+/// A term whose rows are independent sums, each with its own vector and measure.
 struct MeasureTerm {
   static constexpr std::size_t most = 5;
 

@@ -47,7 +47,7 @@ RunState run_state_of(const std::string& path);
 /// not be used after that.
 RunState read_checkpoint(const std::string& path, VirtualCluster& cluster);
 
-/// Removes all checkpoints of later steps, whether an abandoned continuation left them behind or they are unusable.
+/// Removes all checkpoints of later steps, both those that an abandoned continuation left behind and unusable ones.
 void remove_checkpoints_after(const std::string& log, Index step);
 
 /// Removes all but the newest `keep` checkpoints of a log, and files that a killed program left unfinished.

@@ -86,9 +86,9 @@ RunConfig completed(RunConfig config);
 /// logs are the same everywhere. An evaluated example costs at most half as much as a training example (a forward pass
 /// instead of forward and backward), so half as many examples may be evaluated as are trained on. First each evaluation
 /// uses fewer examples (at least 512); then there are fewer evaluations; then each uses still fewer examples. The
-/// evaluations before the first and after the last step always take place. For one split, sizes depend only on the
-/// number of examples that the run trains on (workers x batch x accumulation x steps) and on a given eval.every, so
-/// that runs with the same numbers stay comparable.
+/// evaluations before the first and after the last step always take place. For one split, the sizes of the evaluations
+/// depend only on the number of examples that the run trains on (workers x batch x accumulation x steps) and, if
+/// eval.every is given, on the number of evaluations, so runs that agree in both stay comparable.
 EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size);
 
 /// Number of steps of a run over a training split of `examples` examples.

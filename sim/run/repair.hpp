@@ -8,7 +8,7 @@
 
 namespace onebit::sim {
 
-/// A log is damaged and cannot be repaired. The message says what is wrong with the log.
+/// Error for a log that is damaged and cannot be repaired. The message says what is wrong with the log.
 class NotRepairable : public ConfigError {
   using ConfigError::ConfigError;
 };

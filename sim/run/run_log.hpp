@@ -44,7 +44,8 @@ class RunLog {
 
   void flush() { writer_.flush(); }
   void synchronize() { writer_.synchronize(); }
-  /// Returns the number of rows up to the run's current step. Rows that are still expected do not count, except events.
+  /// Returns the number of rows up to the run's current step. Rows that are still expected do not count; events always
+  /// do.
   LogRows rows() const;
 
  private:

@@ -50,7 +50,7 @@ class GradientTrace {
   const std::vector<float>& x0() const { return x0_; }
 
   /// Reads the gradients of one step, 0-based: [workers][parameters]. Holds only this step in memory. Throws
-  /// ConfigError if only the cases have gradients and no case was named.
+  /// ConfigError if the trace has gradients only for its cases and no case was named.
   void read_step(Index step, std::vector<float>& gradients) const;
 
   /// Reads one step, 0-based, of a dataset of a compact trace: [tensors]. Empty if the trace lacks the dataset. Throws

@@ -49,8 +49,9 @@ struct RunResult {
 /// writes the log and the checkpoints.
 ///
 /// Existing::resume continues the log from its newest usable checkpoint, or from the start if there is none. The result
-/// is the same as that of an uninterrupted run, bit for bit. Steps that the log already has are computed again and
-/// compared with it; resume_replacing writes them again, for a run whose options have changed.
+/// is the same as that of an uninterrupted run, bit for bit. Steps that the log already has are computed again. Their
+/// rows are compared with the log or, with resume_replacing, replace the rows in the log, for a run whose options have
+/// changed.
 ///
 /// Throws ConfigError if the path or the existing log cannot be used, IoError if the log or a checkpoint cannot be
 /// written, and, with Existing::resume, Error if a row that is computed again differs from the log (RunLog::append).

@@ -140,6 +140,7 @@ TEST_CASE("an exchange whose errors cannot go over is refused with the reason") 
              Contains("they are stored in fewer bytes than float32"));
   CHECK_THAT(refused([](auto& c) { c.up.name = "dct"; }), Contains("the codec keeps its own state"));
   for (const ExchangePattern pattern : {ExchangePattern::gather, ExchangePattern::linear, ExchangePattern::tree}) {
-    CHECK_THAT(refused([&](auto& c) { c.pattern = pattern; }), Contains("the codec is not exchanged through servers"));
+    CHECK_THAT(refused([&](auto& c) { c.pattern = pattern; }),
+               Contains("this codec's payloads do not go through servers"));
   }
 }

@@ -290,8 +290,8 @@ TEST_CASE("report: the caption of the stability follows the runs", "[once]") {
   const Arguments ended = {"--freeze", "fixed:10"}, probed = {"--freeze", "fixed:12", "--probe.every", "2"};
   const bool drawn = std::system("command -v gnuplot >/dev/null 2>&1") == 0;
   ONEBIT_SKIP_UNLESS(drawn, "gnuplot", "not installed");
-  CHECK_THAT(caption({ended}), EndsWith("Dashed lines mark freeze steps. The curves of runs that froze end at the "
-                                        "freeze."));
+  CHECK_THAT(caption({ended}), EndsWith("Dashed lines mark freeze steps. The curves of the runs that froze their "
+                                        "variance end at the freeze."));
   CHECK_THAT(caption({probed}), EndsWith("The curves continue after the freeze with the shadow variance."));
   CHECK_THAT(caption({ended, probed}),
              Contains("fixed:12 continue after the freeze with the shadow variance; those of ") &&

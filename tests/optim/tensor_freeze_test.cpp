@@ -441,7 +441,7 @@ TEST_CASE("what cannot be frozen by tensors is refused in one line") {
   CHECK(contains(message([](auto& c) { c.exchange.error_type = compress::ErrorType::bf16; }, adam), "feedback.dtype"));
   for (const char* codec : {"top-k", "power-sgd"}) {
     CHECK(contains(message([&](auto& c) { c.exchange.up.name = codec; }, adam),
-                   "the codec is not exchanged through servers"));
+                   "this codec's payloads do not go through servers"));
   }
   const auto remembering = [](auto& c) {
     c.exchange.up.name = "dct";

@@ -10,8 +10,8 @@ namespace onebit::compress {
 /// TernGrad (Wen et al. 2017): C[y]_i = s sgn(y_i) b_i with P(b_i = 1) = |y_i| / s, where s is the largest magnitude in
 /// this segment over all workers (the paper's scaler sharing). Before that, y is clipped to ±clip sigma (gradient
 /// clipping). The mean of C is the clipped vector, up to the resolution 2^-24 s of the random numbers. The part that is
-/// clipped off goes into the error. Deviation: sigma is the root mean square instead of the standard deviation, which
-/// would clip a constant segment, or one of a single element, to nothing.
+/// clipped off goes into the error. Deviation: sigma is the root mean square instead of the standard deviation, because
+/// the latter is 0 for a constant segment and for a single element, and would clip these to 0.
 ///
 /// Payload: s (float32; also on the way up, where every receiver knows it already), then five elements per byte in base
 /// 3, the first one in the lowest digit: 0 for -s, 1 for 0, 2 for +s. Digits after the last element are 0.

@@ -45,9 +45,9 @@ ONEBIT_HOST_DEVICE inline Index get_gamma(BitReader& bits) {
 }
 
 /// Stores every nonzero level as the gamma code of its distance from the previous one, its sign bit, and the gamma code
-/// of its size. After the last level comes its distance to the end. This takes at most 1 + 1 + gamma(s) bits per
-/// element, plus one bit at the end. One lane writes and reads all levels, because the start of a level's bits depends
-/// on all levels before it.
+/// of its size. The last code is the gamma code of the distance from the last level to the end. This takes at most 1 +
+/// 1 + gamma(s) bits per element, plus one bit at the end. One lane writes and reads all levels, because the start of a
+/// level's bits depends on all levels before it.
 struct EliasLevels {
   static constexpr bool kVariableSize = true;
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * (1 + 2 * bit_width(s)) + 1; }

@@ -52,8 +52,8 @@ struct E5m2 {
 
 /// C[y] = s * round(y / s) with s = max|y| / kLargest over each block, so the largest element is exact and nothing
 /// saturates. Payload: max|y| of every block (float32), then kBits per element, packed over the whole segment. The
-/// maximum is sent rather than s because it is a float32 already. An fp16 maximum would save 1/16 of a bit per element
-/// at block 256, but would be zero below 6e-8, where gradients still occur.
+/// maximum is sent rather than s because it is a float32 already. Sending the maximum as fp16 would save 1/16 of a bit
+/// per element at block 256, but maxima below 6e-8, which gradients do have, would become zero.
 ///
 /// Bound: with h = kHalfStep, an element's error is at most the larger of min(|y|, h s) and r|y|, with r^2 =
 /// kRelativeSquare; the largest element has no error. ||e||^2 / ||y||^2 is largest when the m - 1 other elements of a
@@ -103,8 +103,9 @@ struct BlockScaled {
 };
 
 /// sign-l2 with one scale per block of m elements: C[y] = ||y||_2 / sqrt(m) sign(y) over each block, sign(0) = +1. On
-/// the way up, a block as long as a matrix's rows gives every row its own scale; on the way down, a server's first
-/// block starts where its chunk starts. Like sign-l2, it keeps the norm and is a contraction only if ||y||_1^2 > m/4
+/// the way up, every row of a matrix has its own scale if blocks have the length of a row; on the way down, a server's
+/// first block starts where its chunk starts. Like sign-l2, it keeps the norm and is a contraction only if ||y||_1^2 >
+/// m/4
 /// ||y||_2^2, so no delta is declared.
 /// Payload: the scale of every block (float32), then one bit per element, set for +.
 struct BlockSigns {

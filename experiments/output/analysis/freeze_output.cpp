@@ -58,8 +58,8 @@ std::string headline(const FreezeAnswer& answer) {
   if (answer.freeze_step == 0) {
     const analysis::FreezeRow& row = answer.judged.rows[0];
     const bool codec = row.freeze.by_seed[0] <= answer.judged.criterion.margin;
-    return "no freeze was found: at every step that seed " + std::to_string(answer.choosing) +
-           " tried, the compressed run costs more than half of the margin" +
+    return "no freeze step was found: with seed " + std::to_string(answer.choosing) +
+           ", the compressed run costs more than half of the margin at every step that was tried" +
            (codec ? "; the cost is due to the codec, not to the freeze" : "");
   }
   const FreezeVerdict verdict = answer.judged.rows[0].arms[0].together.verdict;
@@ -106,8 +106,8 @@ void print_savings(const FreezeAnswer& answer, std::ostream& out) {
 /// Returns what to try if no freeze was found. A floor on the variance was already tried if the arm kFloorArm exists.
 std::string advice_text(const FreezeAnswer& answer) {
   const std::string others =
-      "a larger --optimizer.eps, or --codec int8 (only one seed has judged the freeze itself; "
-      "'onebit analyze --validate' tries steps of your choice)";
+      "a larger --optimizer.eps, or --codec int8 (the freeze itself was judged with only one seed; 'onebit analyze "
+      "--validate' tries steps of your choice)";
   const std::vector<std::string>& arms = answer.judged.arms;
   const auto floor = std::ranges::find(arms, kFloorArm);
   if (floor == arms.end()) return "next: try " + others;

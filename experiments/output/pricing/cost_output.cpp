@@ -31,8 +31,8 @@ std::string measure_text(const analysis::FreezeCriterion& criterion, const std::
     case analysis::FreezeMeasure::loss:
       break;
   }
-  return "costs: increase of a run's final loss over the run it is compared with, as a share of the dense "
-         "runs' mean final loss above " +
+  return "costs: increase of a run's final loss over that of the run it is compared with, as a share of the amount by "
+         "which the dense runs' mean final loss exceeds " +
          reference;
 }
 

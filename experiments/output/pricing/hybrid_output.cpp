@@ -34,7 +34,7 @@ void print_stages(const HybridEstimate& hybrid, std::ostream& out) {
 /// Prints, in one line, what the table of the stages does not show.
 void print_notes(const HybridEstimate& hybrid, const analysis::Job& job, std::ostream& out) {
   std::vector<std::string> notes;
-  if (job.stages.back().kinds.size() > 1) notes.emplace_back("the stages are from the busiest step");
+  if (job.stages.back().kinds.size() > 1) notes.emplace_back("the stages are those of the busiest step");
   Seconds end;
   for (const Stage& stage : hybrid.stages) end = std::max(end, stage.end());
   const Seconds stretch = hybrid.step.step - end;

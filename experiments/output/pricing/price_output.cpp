@@ -237,8 +237,8 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
   if (price.memory) text << "memory of a GPU: " << memory_text(*price.memory) << "\n";
   text << "bottleneck: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
   if (analysis::has_boundary(job)) {
-    text << "boundary: all columns include the log's exchanges, but neither the savings nor the time of a codec at the "
-            "boundary\n";
+    text << "boundary: all columns include the exchanges at the boundary that the log records, but neither what a "
+            "codec saves there nor the time that it takes\n";
   }
   if (analysis::is_dense_adam(job)) return print_paragraphs(out, text.str());
   text << "speed-up over dense adam: " << ratio_text(price.speedup);

@@ -19,7 +19,7 @@ inline constexpr Index click_days = 7;
 ///
 /// facts.ceiling describes how well the teacher itself predicts the held-out examples (if there are none, the training
 /// examples). The hash covers features, ids and labels, so it may differ between C libraries whose exp, log or pow
-/// differ. Throws ConfigError for a number out of range, examples or tables that are too large, and if paths are given.
+/// differ. Throws ConfigError if a number is out of range, if examples or tables are too large, or if paths are given.
 std::unique_ptr<DataSource> make_clicks(const DataConfig& config);
 
 /// Makes `config.examples` examples as DLRM's reference implementation does in its random mode: features are uniform on

@@ -8,7 +8,8 @@ namespace onebit::sim {
 /// The key of all random numbers of click data: examples are the same for every seed of a run.
 inline constexpr device::RandomKey click_key{0, device::Purpose::data};
 
-/// Values of RandomCounter::step. Numbers below 16 belong to other data. No number here may ever change.
+/// Values of RandomCounter::step. Numbers below 16 belong to other data. The numbers in this enumeration must never be
+/// changed.
 enum ClickStream : Index {
   stream_shape = 16,    ///< distribution of a dense feature
   stream_dense = 17,    ///< dense features

@@ -14,7 +14,8 @@ bool is_gzip(std::span<const std::uint8_t> bytes);
 using TakePiece = std::function<void(std::span<const std::uint8_t>)>;
 
 /// Unpacks one or more consecutive gzip members in pieces of at most 64 KiB, and gives each to `take`. Throws
-/// ConfigError for damage, for anything after the last member, and for more than `limit` bytes unpacked.
+/// ConfigError if the data are damaged, if anything follows the last member, or if more than `limit` bytes are
+/// unpacked.
 void gunzip_pieces(const Bytes& packed, Index limit, const TakePiece& take);
 
 /// Returns at most the first `enough` bytes of the unpacked data and ignores the rest. Unpacks twice: first to find the

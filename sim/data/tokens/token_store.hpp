@@ -8,8 +8,8 @@
 
 namespace onebit::sim {
 
-/// A sequence of tokens, each an unsigned little-endian number of `width` bytes. It consists of pieces that stay where
-/// they were read.
+/// A sequence of tokens, each an unsigned little-endian number of `width` bytes. It consists of pieces, which are not
+/// copied but used where they are in memory.
 class TokenStore {
  public:
   /// Makes an empty sequence. width: 1, 2 or 4.

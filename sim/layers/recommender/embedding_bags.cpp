@@ -135,7 +135,7 @@ void EmbeddingBags::place_parts(Gradients& gradients, Index draws) {
   for (std::size_t p = 0; p < gradients.used; ++p) {
     Part& part = gradients.parts[p];
     if (part.first_draw + part.batch > draws)
-      throw Error("a batch has draws beyond those of the step", "EmbeddingBags");
+      throw Error("a batch extends beyond the examples of the step", "EmbeddingBags");
     const Index first = part.first_worker * draws + part.first_draw;
     const auto copy = [&](auto& to, auto& from, Index columns) {
       if (from.size() == 0) return;

@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// Returns the part that item `item` belongs to when share_of divides `count` items.
+/// Returns the part to which share_of assigns item `item` of `count` items.
 ONEBIT_HOST_DEVICE constexpr Index share_with(Index count, Index parts, Index item) {
   const Index each = count / parts, more = count % parts, larger = more * (each + 1);
   return item < larger ? item / (each + 1) : more + (item - larger) / each;

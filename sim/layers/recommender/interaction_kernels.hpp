@@ -54,7 +54,8 @@ struct LowerTriangleKernel {
   }
 };
 
-/// Spreads the gradient of the products to both of their vectors: delta[i][j] = delta[j][i], 0 on the diagonal.
+/// Copies the gradient of each product to the rows of both of its vectors: delta[i][j] = delta[j][i], 0 on the
+/// diagonal.
 struct SymmetricKernel {
   Index features, width;
   const float* output_delta;

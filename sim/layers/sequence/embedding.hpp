@@ -6,8 +6,8 @@
 namespace onebit::sim {
 
 /// Computes output[position] = the embedding of the pass's token there, plus that of the position if positions have
-/// learned embeddings. The output is [context][width]; the input is the pass's tokens, not numbers. The tables are
-/// initialised from N(0, deviation^2).
+/// learned embeddings. The output is [context][width]; the layer reads the pass's tokens instead of a numeric input.
+/// The tables are initialised from N(0, deviation^2).
 class Embedding final : public Layer {
  public:
   struct Shape {

@@ -137,7 +137,7 @@ TEST_CASE("repair: without a checkpoint, or without the steps, a damaged log is 
   CHECK_FALSE(fs::exists(other / "run.h5.damaged"));
 }
 
-TEST_CASE("repair: a log that met a limit on the size of files is read and continued") {
+TEST_CASE("repair: a log that reached a limit on the size of files is read and continued") {
   const NoLeakCheck leaks;  // HDF5 itself leaks memory on damaged files
   const Folder folder;
   const Arguments longer = {"--steps", "1500", "--checkpoint.every", "500", "--log.flush-every", "10"};

@@ -28,7 +28,8 @@ TEST_CASE("hybrid: a run tells the ceiling before it starts, and AUC and bytes a
   CHECK_THAT(run.out, Contains(", AUC 0."));
   const Outcome price = run_onebit(folder, {"price", "run.h5", "--cluster", "eth10"});
   CHECK(price.status == 0);
-  CHECK_THAT(price.out, Contains("boundary: all columns include the log's exchanges") && Contains("speed-up"));
+  CHECK_THAT(price.out,
+             Contains("boundary: all columns include the exchanges at the boundary") && Contains("speed-up"));
 }
 
 TEST_CASE("hybrid: a comparison shows AUC and bytes at the boundary") {

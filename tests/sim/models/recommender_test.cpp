@@ -155,8 +155,9 @@ TEST_CASE("a row beyond its table is refused with example, row and table", "[sim
   REQUIRE_NOTHROW(data.read(DataSource::Split::train, 0, 1, batch));
   // The first example whose last bag is row 6: (7 n + 12 + n n / 5) mod 7 = 6 for n = 3.
   const std::string refusal =
-      "an example looks up a row beyond its table (few-clicks, example 3: row 6 of table 3); the table has 6 rows; the "
-      "ids of the source must be smaller";
+      "an example refers to a row that its table does not have (few-clicks, example 3: row 6 of table 3); the table "
+      "has "
+      "6 rows; the ids of the source must be smaller";
   REQUIRE_THROWS_WITH(data.read(DataSource::Split::train, 0, 64, batch), refusal);
   REQUIRE_THROWS_AS(data.sample(0, {0, 4}, 64, batch), Error);
 }
