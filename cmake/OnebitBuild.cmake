@@ -35,7 +35,8 @@ target_compile_options(onebit_build INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ONEBIT_WERROR}>>:-Werror>)
 
 if(ONEBIT_JOIN_SOURCES GREATER 1) # a parameter may have the name of a function in another of the joined files
-  target_compile_options(onebit_build INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
+  target_compile_options(onebit_build INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-shadow;-Wshadow=local> $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>)
 endif()
 
 # Optimisation beyond -O2 pays off in the kernels, because the launchers' inner loops are written to be vectorised.
