@@ -106,6 +106,7 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, Verdict& verdict) {
                                    : !difference.contains_zero() && difference.mean * verdict.difference.mean > 0;
   verdict.hinges_on_last = rise > margin && !agrees && !std::isnan(difference.low);
   if (!verdict.hinges_on_last) return "";
+  verdict.late = difference;
   return "averaged over the evaluations in the last fifth of the steps, the losses of " + arm.name + " and " +
          baseline.name +
          (difference.contains_zero() ? equivalent ? " are not shown to be equivalent (" : " cannot be told apart ("

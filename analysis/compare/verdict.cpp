@@ -24,8 +24,8 @@ std::string percent(double share) {
   return (std::abs(value) < 999.5 ? figure(value, 3) : figure(std::round(value), 15)) + "%";
 }
 
-/// Differences beyond this share are given as ratios.
-constexpr double kTenfold = 9;
+/// A mean difference above kTwofold, or an end of an interval above kTenfold, is given as a ratio.
+constexpr double kTwofold = 1, kTenfold = 9;
 
 /// Significance level with which a p is usually compared.
 constexpr double kUsualLevel = 0.05;
@@ -289,11 +289,11 @@ std::string seeds_needed_text(Index seeds) {
 bool in_times(const Difference& difference) {
   constexpr double kThousandth = -0.999;
   return difference.is_ratio &&
-         (difference.mean > kTenfold || difference.high > kTenfold || difference.low < kThousandth);
+         (difference.mean > kTwofold || difference.high > kTenfold || difference.low < kThousandth);
 }
 
 std::string shift_text(const Difference& difference) {
-  return shift_text(difference, difference.is_ratio && difference.mean > kTenfold);
+  return shift_text(difference, difference.is_ratio && difference.mean > kTwofold);
 }
 
 std::string estimate_text(const Difference& difference, const std::string& level) {

@@ -2,6 +2,7 @@
 // Whether one arm ends at a lower loss than another, as a verdict and as a sentence with its evidence.
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,7 @@ struct Verdict {
   /// Whether the mean losses over the last fifth of the steps lead to a different verdict; add_late_warnings gives the
   /// exact conditions.
   bool hinges_on_last = false;
+  std::optional<Difference> late = {};  ///< if hinges_on_last, the difference of these means
   /// Whether a verdict other than `not_resolved` cannot be checked against the last fifth of the steps, because a run
   /// has fewer than least_late_evaluations evaluations there.
   bool rests_on_last = false;

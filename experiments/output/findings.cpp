@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
+#include "analysis/compare/rate_grid.hpp"
 #include "experiments/output/pricing/cost_output.hpp"
 
 namespace onebit::experiments {
@@ -109,6 +111,30 @@ std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   return findings;
 }
 
+bool all_finished(const Arm& arm) {
+  return std::ranges::all_of(arm.runs, [](const analysis::Run& run) {
+    return outcome_of(run) == analysis::Outcome::finished && !(!run.evaluations.empty() && losses_of(run).rose());
+  });
+}
+
+/// Returns the highest learning rate below an arm's, with otherwise the same options, at which every run finished below
+/// its starting loss; nothing if there is none.
+std::optional<double> safe_rate(std::span<const analysis::RateGrid> grids, std::span<const Arm> arms, std::size_t arm) {
+  std::optional<double> safe;
+  const auto grid =
+      std::ranges::find_if(grids, [&](const auto& each) { return std::ranges::count(each.arms, arm) > 0; });
+  for (std::size_t i = 0; grid->arms[i] != arm; ++i) {
+    if (all_finished(arms[grid->arms[i]])) safe = grid->rates[i];
+  }
+  return safe;
+}
+
+/// Adds to the advice on exploding steps that a lower learning rate avoids them, if runs show this.
+void advise(std::optional<double> safe, analysis::Finding& finding) {
+  if (!safe || finding.cause != analysis::Cause::compressed_steps_explode || finding.hint.empty()) return;
+  finding.hint = "lower optimizer.lr (at " + shortest(*safe) + ", every run finished); at this rate, " + finding.hint;
+}
+
 std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {
   std::vector<std::string> runs;
   for (const auto& [arm, seeds] : finding.seeds) runs.push_back(arms[arm].name + ", " + seeds_text(seeds));
@@ -130,10 +156,14 @@ std::string severe_text(const SharedFinding& finding) {
 
 std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
   std::vector<Group> groups;
+  const std::vector<analysis::RateGrid> grids = analysis::rate_grids(arms);
   for (std::size_t a = 0; a < arms.size(); ++a) {
+    const std::optional<double> safe = safe_rate(grids, arms, a);
     for (const analysis::Run& run : arms[a].runs) {
-      for (const analysis::Finding& finding : causes(analysis::diagnose(sim::LogReader(run.summary.path))))
+      for (analysis::Finding& finding : causes(analysis::diagnose(sim::LogReader(run.summary.path)))) {
+        advise(safe, finding);
         add(finding, a, run, groups);
+      }
     }
   }
   std::vector<SharedFinding> findings;

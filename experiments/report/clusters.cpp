@@ -75,6 +75,12 @@ std::string nodes_text(const Report& report, const netmodel::Cluster& cluster) {
          std::to_string(fabric.width()) + (fabric.width() == 1 ? " GPU" : " GPUs") + gpu;
 }
 
+/// Returns the time of a part of a step. The model is not accurate to less than a tenth of a microsecond.
+std::string part_text(double seconds) {
+  constexpr double least = 1e-7;
+  return seconds > 0 && seconds < least ? "< 0.1 us" : seconds_text(seconds);
+}
+
 }  // namespace
 
 std::vector<std::string> cluster_lines(const Report& report) {
@@ -147,7 +153,7 @@ Table parts_table(const Report& report) {
     for (const analysis::ArmFigures* arm : shown_arms(report)) {
       const netmodel::StepEstimate& step = step_of(*arm, c);
       std::vector<std::string> row = {"  " + arm->name};
-      for (const Part& part : parts_of(step)) row.push_back(seconds_text(part.seconds));
+      for (const Part& part : parts_of(step)) row.push_back(part_text(part.seconds));
       row.push_back(seconds_text(step.step.value));
       table.add(row);
     }

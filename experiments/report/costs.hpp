@@ -33,11 +33,6 @@ Uncertain uncertain_of(const Pair& pair);
 /// Whether the arms have different numbers of workers.
 bool workers_differ(const Pair& pair);
 
-/// End of a sentence that says which estimates are the least certain. The word "the" must precede it.
-inline constexpr const char* kLeastCertain =
-    "estimates for short messages and compressed exchanges are the least certain: some of these took up to 2.9 times "
-    "as long when measured.";
-
 /// Time of a baseline divided by the time of an arm, on one cluster. low, high: the lowest and the highest ratio if the
 /// exchange times of the arms that uncertain_of() returns are off by the cluster's uncertainty in either direction.
 struct Speed {

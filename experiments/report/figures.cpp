@@ -205,9 +205,10 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, In
                     "multiples of the learning rate. The bit has the scale of its tensor or, in a run that exchanges "
                     "all tensors as one vector, of this vector. Such a run cannot be compared with one that exchanges "
                     "tensor by tensor. Large values warn that compressed steps may explode, but do not prove it."};
+  if (freeze_step > 0) add_sentence("The dashed vertical line marks the freeze.", figure);
   figure.plot = {.title = "Longest 1-bit steps, " + arm,
                  .x_label = "step",
-                 .y_label = "learning rates",
+                 .y_label = "multiples of the learning rate",
                  .log_y = true,
                  .legend = "tmargin center horizontal",
                  .curves = {}};

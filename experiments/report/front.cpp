@@ -246,8 +246,29 @@ std::string seeds_of(const Comparison& comparison) {
   return counts.size() == 1 && *counts.begin() > 1 ? html::counted(*counts.begin(), "seed") : "the seeds";
 }
 
+/// Says why the intervals of the answers differ from those in the first table; empty if no answer has one.
+std::string paired_text(const Comparison& comparison) {
+  const bool any = std::ranges::any_of(comparison.verdicts, [](const Verdict& verdict) {
+    return std::isfinite(verdict.difference.low) && verdict.difference.pairs > 1;
+  });
+  return any ? " The answers compare seed by seed, so their intervals differ from these." : "";
+}
+
+/// Says what the times in the first table are, and on what; empty if it has none.
+std::string estimates_text(const Comparison& comparison) {
+  std::vector<std::string> clusters;
+  for (std::size_t c = 0; c < std::min(kMostClusters, comparison.clusters.size()); ++c) {
+    const netmodel::Cluster& cluster = comparison.clusters[c];
+    clusters.push_back(cluster.name + (cluster.doc.empty() ? "" : ": " + cluster.doc));
+  }
+  return clusters.empty() ? ""
+                          : "'est.' is the estimated time of a whole run (" + join(clusters, "; ") +
+                                "). The estimates for short messages and compressed exchanges are the least certain: "
+                                "some of these took up to 2.9 times as long when measured.";
+}
+
 /// Says what the final losses in the first table are; empty without them.
-std::string legend_of(const Report& report) {
+std::string losses_text(const Report& report) {
   const Comparison& comparison = report.comparison;
   if (!has_losses(comparison)) return "";
   const bool seeds = has_seeds(comparison, front_arms(comparison));
@@ -256,16 +277,23 @@ std::string legend_of(const Report& report) {
     const ArmFigures& arm = figures_of(comparison, name);
     return arm.above_start && arm.finished > 1;
   });
-  const std::string boundary = has_boundary(comparison.arms)
-                                   ? " 'at boundary' counts the bytes of activations, embeddings and their gradients."
-                                   : "";
   return "Final loss: " + evaluated + "after the last step" +
          (seeds ? ", mean ± 95% interval over " + seeds_of(comparison) : "") +
          (risen ? " (for an arm that ended above its starting loss, the range over its seeds)" : "") + "." +
          (seeds && !evaluated.empty()
               ? " The intervals do not include the uncertainty due to the choice of these examples (--eval.examples)."
               : "") +
-         (comparison.clusters.empty() ? "" : " 'est.' is the estimated time of a whole run.") + boundary;
+         (seeds ? paired_text(comparison) : "");
+}
+
+/// Explains the columns of the first table.
+std::string legend_of(const Report& report) {
+  const std::string boundary = has_boundary(report.comparison.arms)
+                                   ? "'at boundary' counts the bytes of activations, embeddings and their gradients."
+                                   : "";
+  std::vector<std::string> texts = {losses_text(report), estimates_text(report.comparison), boundary};
+  std::erase(texts, "");
+  return join(texts, " ");
 }
 
 /// Whether a workload has the size of the runs' model, so that --workload takes it.
@@ -298,7 +326,7 @@ std::string times_html(const Report& report) {
                                ? " (--step.gradient fp16: priced as fp16)."
                                : "; the times, but not the byte counts, are estimated for fp16.";
   const std::string how = "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
-                          computing_text(report) + " The " + kLeastCertain + " Dense gradients are sent as fp32" + fp16;
+                          computing_text(report) + " Dense gradients are sent as fp32" + fp16;
   return html::details(
       "How the times were estimated", "clusters, computing, what takes time in a step",
       html::paragraph(how, "facts") + html::list(cluster_lines(report)) + html::paragraph(parts_line(report), "facts"));

@@ -106,7 +106,7 @@ std::string ranges_text(const Pair& pair, const std::vector<Speed>& speeds,
                                         "the exchanges of either arm"};
   return "The ranges for whole runs hold if " + std::string(whose[static_cast<std::size_t>(uncertain_of(pair))]) +
          " take up to " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
-         " more or less time than estimated; the " + kLeastCertain;
+         " more or less time than estimated.";
 }
 
 /// Says how long a step computes; empty without speeds, or if a step does not compute.

@@ -114,6 +114,23 @@ TEST_CASE("report: grids whose best rates are at an end, or far from the next, s
                            "better one may be beyond it.") == 1);
 }
 
+TEST_CASE("report: an unresolved answer says what the last fifth of the run shows, if that differs") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1, 2, 1, 2}, {10, 5, 4, 3, 1, 1, 1, 1, 1, 1});
+  add(runs, options_of("sgd"), {2, 1, 2, 1}, {10, 5, 4, 3, 2.5, 2.5, 2.5, 2.5, 2.5, 2.5});
+  CHECK_THAT(answers_html(report_on(runs)),
+             Contains(" cannot be told apart with these seeds: the loss of sgd may be anything from ") &&
+                 Contains("; averaged over the last fifth of the run, it is 24.9% to 180% higher."));
+  CHECK_THAT(answers_html(two_arms({1, 2, 1, 2}, {2, 1, 2, 1})), Contains("cannot be told") && !Contains("averaged"));
+}
+
+TEST_CASE("report: the first table says what its clusters are, and how certain its times") {
+  const std::string page = front_html(two_arms({1, 1.1}, {2, 2.1}), "");
+  CHECK_THAT(page, Contains("&#39;est.&#39; is the estimated time of a whole run (eth1: 1 Gb/s Ethernet, TCP). The ") ||
+                       Contains("'est.' is the estimated time of a whole run (eth1: 1 Gb/s Ethernet, TCP). The "));
+  CHECK_THAT(page, Contains("The answers compare seed by seed, so their intervals differ from these."));
+}
+
 TEST_CASE("report: a finding on an arm of the first table begins with its severity") {
   Report report = two_arms({1, 1.1}, {2, 2.1});
   report.findings = {{.cause = analysis::Cause::loss_rose_at_freeze,

@@ -80,6 +80,18 @@ TEST_CASE("tables: those of an analysis say how many steps they show, and what w
              StartsWith("not measured: L along the path, largest; L by power iteration, largest; zeta"));
 }
 
+TEST_CASE("tables: a bound that does not hold has no left side") {
+  analysis::TheoryView view;
+  view.bound = {{.step = 1, .factor = -2, .left = 5}};
+  CHECK(bound_table(view.bound).rows()[1][2] == "-");
+  CHECK_THAT(theory_lines(view).front(), StartsWith("the factor is not positive"));
+  CHECK_THAT(theory_lines(view).back(), !Contains("compare how"));
+  view.bound = {{.step = 1, .factor = 2, .left = -5}};
+  CHECK(bound_table(view.bound).rows()[1][2] == "-5");
+  CHECK_THAT(theory_lines(view).front(), Contains("compare how the two sides grow"));
+  CHECK_THAT(theory_lines(view).back(), Contains("noise can make it negative"));
+}
+
 TEST_CASE("tables: intervals of shares are percentages") {
   CHECK(percent_interval({0.5, 0.01, 3}) == "50.0% ± 1.0%");
   CHECK(percent_interval({0.76113, 0.01562, 3}) == "76.1% ± 1.6%");

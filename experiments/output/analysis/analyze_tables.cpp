@@ -210,8 +210,8 @@ Table bound_table(const std::vector<analysis::BoundRow>& rows) {
   Table table({"bound of 1-bit Adam to step", "factor", "left", "right", "start", "errors", "noise", "momentum"});
   for (const std::size_t i : spread(rows.size(), kRowsShown)) {
     const analysis::BoundRow& row = rows[i];
-    table.add({std::to_string(row.step), number(row.factor), number(row.left), number(row.right()), number(row.start),
-               number(row.errors), number(row.noise), number(row.momentum)});
+    table.add({std::to_string(row.step), number(row.factor), row.factor > 0 ? number(row.left) : "-",
+               number(row.right()), number(row.start), number(row.errors), number(row.noise), number(row.momentum)});
   }
   note_spread(rows.size(), table);
   return table;
@@ -219,12 +219,17 @@ Table bound_table(const std::vector<analysis::BoundRow>& rows) {
 
 std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
   std::vector<std::string> lines;
-  if (!view.bound.empty() && view.bound.back().factor <= 0)
-    lines.emplace_back("the factor is not positive, so the theorem gives no bound at this learning rate");
-  if (!view.bound.empty())
-    lines.emplace_back(
-        "the bound's constants 6, 2, 2 and its powers of v are uncertain, because they come from secondary sources: "
-        "compare how the two sides grow, not their values");
+  const bool holds = !view.bound.empty() && view.bound.back().factor > 0;
+  const auto is_negative = [](const analysis::BoundRow& row) { return row.factor > 0 && row.left < 0; };
+  if (!view.bound.empty()) {
+    if (!holds) lines.emplace_back("the factor is not positive, so the theorem gives no bound at this learning rate");
+    lines.push_back(
+        std::string("the bound's constants 6, 2, 2 and its powers of v are uncertain, because they come from secondary "
+                    "sources") +
+        (holds ? ": compare how the two sides grow, not their values" : ""));
+  }
+  if (std::ranges::any_of(view.bound, is_negative))
+    lines.emplace_back("the left side is estimated from two independent gradients, so noise can make it negative");
   const analysis::Telescoping& telescoping = view.telescoping;
   if (telescoping.probes > 0) {
     lines.push_back("telescoping of errors: at most " + number(telescoping.worst, 2) +
