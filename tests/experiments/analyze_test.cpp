@@ -82,6 +82,20 @@ TEST_CASE("analyze: many logs are arms with verdicts, one way or another") {
                              Contains("\"judgement\":") && Contains("\"left_out\": []"));
 }
 
+TEST_CASE("analyze: where compressed steps explode, the advice names a lower rate at which all runs finished") {
+  const Folder folder;
+  const auto swept = [&](const std::string& rates) {
+    return run_onebit(folder, tiny_run("sweep", {"--steps", "60", "--optimizer", "onebit-adam", "--freeze", "fixed:5",
+                                                 "--axis", "optimizer.lr=" + rates, "-o", rates}));
+  };
+  REQUIRE(swept("0.001,3").status == 0);
+  REQUIRE(swept("3,4").status == 0);
+  const std::string exploded = "divided by small frozen denominators";
+  CHECK_THAT(analyze(folder, {"0.001,3"}).out,
+             Contains(exploded) && Contains("; lower optimizer.lr (at 0.001, every run finished); at this rate, the "));
+  CHECK_THAT(analyze(folder, {"3,4"}).out, Contains(exploded) && !Contains("every run finished"));
+}
+
 TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent is so within a margin", "[once]") {
   const Folder folder;
   run_arms(folder);
