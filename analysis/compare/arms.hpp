@@ -56,9 +56,9 @@ void require_enough(const Run& run);
 Run read_run(const std::string& path);
 
 /// Reads the logs of log_paths with `read`, which throws what read_run throws. A log that cannot be read gets a line in
-/// left_out. Of two runs with the same configuration and seed, one becomes such a line as well: the unfinished run if
-/// the other has finished, and otherwise the second. A file that is named twice is read once. Throws ConfigError if no
-/// path is given, a folder has no log, or no log is left.
+/// left_out. Of two runs with the same configuration and seed, one gets such a line as well: the unfinished run if the
+/// other has finished, and otherwise the second. A file that is named twice is read once. Throws ConfigError if no path
+/// is given, a folder has no log, or no log is left.
 LogSet read_logs(std::span<const std::string> paths, const std::function<Run(const std::string&)>& read = read_run);
 
 using OptionValues = std::map<std::string, std::string>;  ///< values by option

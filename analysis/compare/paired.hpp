@@ -54,7 +54,7 @@ struct Difference {
 };
 
 /// Returns the difference of paired values; the spans have equal length. If a value is not finite, or an element of `a`
-/// is 0 and its partner in `b` is not, then low, high, p and deviation are NaN, and the mean is NaN or infinite. The
+/// is 0 and its partner in `b` is not, then low, high, p and deviation are NaN, and the mean has no meaning. The
 /// interval has level `level`.
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level = 0.95);
 

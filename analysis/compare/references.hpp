@@ -27,12 +27,13 @@ const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 /// Chooses the arm that each arm is compared with. `grids` are rate_grids(arms); there is at least one arm. The parent
 /// of an optimizer comes from its registry row (optim::parent_of). If the parent has several grids, the arm is compared
 /// with the grid whose other options differ least from its own, or with the first of several that differ equally
-/// little. All arms without a parent among the runs share one reference arm, at the best rate of its grid. An arm that
-/// neither diverged nor ended above its starting loss is preferred; among such arms, the one called "dense" or else one
-/// whose optimizer has no parent; among those, the parent of most other arms, or the first of several. If `baseline`
-/// names an arm, all others are compared with it; if it names a grid, all others are compared with the arm at the
-/// grid's best rate. Throws ConfigError if `baseline` is the name of neither an arm nor a grid; the message contains
-/// the nearest name of an arm.
+/// little. All arms without a parent among the runs are compared with one of them, the root, at the best rate of its
+/// grid; but an arm whose optimizer is not the root's is compared with the grid of the root's optimizer whose other
+/// options differ least from its own. An arm that neither diverged nor ended above its starting loss is preferred;
+/// among such arms, the one called "dense" or else one whose optimizer has no parent; among those, the parent of most
+/// other arms, or the first of several. If `baseline` names an arm, all others are compared with it; if it names a
+/// grid, all others are compared with the arm at the grid's best rate. Throws ConfigError if `baseline` is the name of
+/// neither an arm nor a grid; the message contains the nearest name of an arm.
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline);
 
 }  // namespace onebit::analysis

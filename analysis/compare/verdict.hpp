@@ -123,11 +123,11 @@ std::string accuracy_text(const Verdict& verdict);
 /// Returns "about 34 seeds", rounded to tens for 100 and more; "more than 1000 seeds" for numbers above useful_seeds.
 std::string seeds_needed_text(Index seeds);
 
-/// Whether range_text states an interval as ratios, because the ratio at the mean or at the upper end of the interval
-/// is above ten, or the ratio at the lower end is below a thousandth.
+/// Whether range_text states an interval as ratios, because the ratio at the mean is above two, the ratio at the upper
+/// end of the interval is above ten, or the ratio at the lower end is below a thousandth.
 bool in_times(const Difference& difference);
 
-/// Returns "final loss 2.1% lower"; beyond a factor of ten, "final loss 305 times as high".
+/// Returns "final loss 2.1% lower"; beyond a factor of two, "final loss 2.5 times as high".
 std::string shift_text(const Difference& difference);
 
 /// Returns "final loss 8.7% lower (95% interval -18.9% to 1.5%", with the parenthesis left open for the caller; if

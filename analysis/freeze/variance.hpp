@@ -80,9 +80,9 @@ struct VarianceOptions {
 /// Returns the series to which the thresholds apply: the l1 norm of the corrected variance, at the rule's lag.
 const StabilitySeries& rule_series(const VarianceView& view);
 
-/// Returns the last step for which the rule's ratio is known, but at least the freeze step, if the ratio is not known
-/// later than one lag after the freeze. Returns 0 if the ratio is known up to the end of the log (for example, because
-/// probes after the freeze are one lag apart) or if nothing froze.
+/// Returns the freeze step if the rule's ratio is not known after the freeze, or the last step for which it is known if
+/// that is at most one lag after the freeze and the norm of the variance is known later. Otherwise (for example,
+/// because probes after the freeze are one lag apart), and if nothing froze, returns 0.
 Index cut_off(const VarianceView& view);
 
 /// Analyses the variance of a run. Throws ConfigError if the log has no variance or no steps, and IoError if the reader

@@ -83,7 +83,7 @@ bool has_size_of(const netmodel::Workload& workload, Index parameters) {
 
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where) {
   if (workload.tables.count > 0) {
-    throw ConfigError("the embedding tables of the log's run cannot be scaled to those of this workload",
+    throw ConfigError("the run of a log cannot be scaled to the embedding tables of this workload",
                       where + ", workload " + workload.name,
                       "price it without a log: onebit price --workload " + workload.name);
   }

@@ -11,8 +11,8 @@ namespace onebit::compress {
 ///
 /// Deviation: an element may be dropped in one merge and still reach the result by another path. In the published
 /// algorithm, dropped elements are lost, because the workers that sent them assume that they were used. Here the worker
-/// that dropped it adds it to its own error, so that result and errors add up to the input. An element whose sum is 0
-/// is treated as absent from the result, so its workers keep it.
+/// that dropped an element adds it to its own error, so that result and errors add up to the input. An element whose
+/// sum is 0 is treated as absent from the result, so its workers keep it.
 ///
 /// The merging is simulated: every device gathers and merges all payloads, which gives the same bits everywhere. The
 /// recorded traffic is that of the algorithm: the bytes of one worker's payload on every edge of the tree, up and down.

@@ -8,7 +8,8 @@ namespace onebit::experiments {
 
 /// Infers the missing size as DeepSpeed does, and adds it to the settings of a run and to the file's mapped rows. The
 /// size follows from train_batch_size if that is given; otherwise the accumulation is 1. preset: number of leading
-/// settings that come from a preset, which the file overrides; all later ones count as given by the user.
+/// settings that come from a preset, which the file overrides; all later ones, including the file's own, count as
+/// given.
 void infer_batch(DeepspeedConfig& file, Settings& settings, std::size_t preset);
 
 /// Throws ConfigError if train_batch_size is not batch x accumulation x workers of the run. name: name of the arm or of

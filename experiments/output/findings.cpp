@@ -1,10 +1,11 @@
 #include "experiments/output/findings.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <optional>
 
-#include "analysis/compare/rate_grid.hpp"
+#include "analysis/compare/references.hpp"
 #include "experiments/output/pricing/cost_output.hpp"
 
 namespace onebit::experiments {
@@ -62,16 +63,16 @@ struct Group {
   std::map<std::size_t, std::vector<std::uint32_t>> seeds;
   std::vector<std::string> paths;
 
-  bool takes(const std::string& text, std::size_t arm) const {
+  bool takes(const analysis::Finding& finding, std::size_t arm) const {
     const bool of_one_arm = seeds.size() == 1 && seeds.contains(arm);
-    const bool equal = std::ranges::count(texts, text) == std::ssize(texts);
-    return equal || (of_one_arm && differ_in_numbers(texts.front(), text));
+    const bool equal = std::ranges::count(texts, finding.text) == std::ssize(texts);
+    return severity == finding.severity && ((equal && (of_one_arm || hint == finding.hint)) ||
+                                            (of_one_arm && differ_in_numbers(texts.front(), finding.text)));
   }
 };
 
 void add(const analysis::Finding& finding, std::size_t arm, const analysis::Run& run, std::vector<Group>& groups) {
-  auto group = std::ranges::find_if(
-      groups, [&](const Group& each) { return each.severity == finding.severity && each.takes(finding.text, arm); });
+  auto group = std::ranges::find_if(groups, [&](const Group& each) { return each.takes(finding, arm); });
   if (group == groups.end()) {
     group = groups.insert(groups.end(), {.cause = finding.cause,
                                          .severity = finding.severity,
@@ -111,28 +112,48 @@ std::vector<analysis::Finding> causes(std::vector<analysis::Finding> findings) {
   return findings;
 }
 
-bool all_finished(const Arm& arm) {
+/// An arm's findings, one list for each of its runs.
+using RunFindings = std::vector<std::vector<analysis::Finding>>;
+
+RunFindings findings_on(const Arm& arm) {
+  RunFindings findings;
+  for (const analysis::Run& run : arm.runs)
+    findings.push_back(causes(analysis::diagnose(sim::LogReader(run.summary.path))));
+  return findings;
+}
+
+/// Whether every run of an arm finished below its starting loss.
+bool all_trained(const Arm& arm) {
   return std::ranges::all_of(arm.runs, [](const analysis::Run& run) {
-    return outcome_of(run) == analysis::Outcome::finished && !(!run.evaluations.empty() && losses_of(run).rose());
+    const bool rose = !run.evaluations.empty() && losses_of(run).rose();
+    return outcome_of(run) == analysis::Outcome::finished && !rose;
+  });
+}
+
+bool explodes(const RunFindings& findings) {
+  return std::ranges::any_of(findings, [](const std::vector<analysis::Finding>& run) {
+    return std::ranges::count(run, analysis::Cause::compressed_steps_explode, &analysis::Finding::cause) > 0;
   });
 }
 
 /// Returns the highest learning rate below an arm's, with otherwise the same options, at which every run finished below
-/// its starting loss; nothing if there is none.
-std::optional<double> safe_rate(std::span<const analysis::RateGrid> grids, std::span<const Arm> arms, std::size_t arm) {
+/// its starting loss and no compressed steps exploded; nothing if there is none.
+std::optional<double> safe_rate(const analysis::RateGrid& grid, std::span<const Arm> arms,
+                                std::span<const RunFindings> findings, std::size_t arm) {
+  const double own = grid.rates[static_cast<std::size_t>(std::ranges::find(grid.arms, arm) - grid.arms.begin())];
   std::optional<double> safe;
-  const auto grid =
-      std::ranges::find_if(grids, [&](const auto& each) { return std::ranges::count(each.arms, arm) > 0; });
-  for (std::size_t i = 0; grid->arms[i] != arm; ++i) {
-    if (all_finished(arms[grid->arms[i]])) safe = grid->rates[i];
+  for (std::size_t i = 0; i < grid.arms.size(); ++i) {
+    const std::size_t other = grid.arms[i];
+    if (grid.rates[i] < own && all_trained(arms[other]) && !explodes(findings[other])) safe = grid.rates[i];
   }
   return safe;
 }
 
-/// Adds to the advice on exploding steps that a lower learning rate avoids them, if runs show this.
-void advise(std::optional<double> safe, analysis::Finding& finding) {
-  if (!safe || finding.cause != analysis::Cause::compressed_steps_explode || finding.hint.empty()) return;
-  finding.hint = "lower optimizer.lr (at " + shortest(*safe) + ", every run finished); at this rate, " + finding.hint;
+/// Adds to the advice on exploding steps that runs at a lower learning rate had none.
+void advise(double safe, analysis::Finding& finding) {
+  if (finding.cause != analysis::Cause::compressed_steps_explode || finding.hint.empty()) return;
+  finding.hint = "lower optimizer.lr (at " + shortest(safe) +
+                 ", every run ended below its starting loss); if you keep this rate, " + finding.hint;
 }
 
 std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {
@@ -157,12 +178,15 @@ std::string severe_text(const SharedFinding& finding) {
 std::vector<SharedFinding> findings_of(std::span<const Arm> arms) {
   std::vector<Group> groups;
   const std::vector<analysis::RateGrid> grids = analysis::rate_grids(arms);
+  std::vector<RunFindings> all;
+  for (const Arm& arm : arms) all.push_back(findings_on(arm));
   for (std::size_t a = 0; a < arms.size(); ++a) {
-    const std::optional<double> safe = safe_rate(grids, arms, a);
-    for (const analysis::Run& run : arms[a].runs) {
-      for (analysis::Finding& finding : causes(analysis::diagnose(sim::LogReader(run.summary.path)))) {
-        advise(safe, finding);
-        add(finding, a, run, groups);
+    const std::optional<double> safe =
+        all_trained(arms[a]) ? std::nullopt : safe_rate(analysis::grid_with(grids, a), arms, all, a);
+    for (std::size_t r = 0; r < arms[a].runs.size(); ++r) {
+      for (analysis::Finding finding : all[a][r]) {
+        if (safe) advise(*safe, finding);
+        add(finding, a, arms[a].runs[r], groups);
       }
     }
   }
@@ -188,8 +212,9 @@ std::string line_on(const std::vector<std::string>& names, const SharedFinding& 
   std::erase_if(part.seeds,
                 [&](const auto& runs) { return std::ranges::find(names, arms[runs.first].name) == names.end(); });
   if (part.seeds.empty()) return "";
-  return std::string(part.severity == analysis::Severity::problem ? "Problem: " : "Warning: ") + runs_text(part, arms) +
-         ": " + part.text;
+  std::string severity(analysis::name(part.severity));
+  severity.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(severity.front())));
+  return severity + ": " + runs_text(part, arms) + ": " + part.text;
 }
 
 }  // namespace onebit::experiments

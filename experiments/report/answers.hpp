@@ -8,8 +8,8 @@ namespace onebit::experiments {
 /// Returns how many of an arm's seeds diverged: "2 of 3 seeds".
 std::string diverged_seeds(const analysis::ArmFigures& arm);
 
-/// Returns, for every verdict, the answer, the costs, and the evidence on both arms, which the reader can open. Without
-/// verdicts, returns how far the arms at the best rates got.
+/// Returns, for every verdict, the answer, the costs, and the evidence on both arms; the reader can open the evidence.
+/// Without verdicts, returns how far the arms at the best rates got.
 std::string answers_html(const Report& report);
 
 /// Returns the warnings of a verdict, except the warnings about unfinished runs: the page lists these with their arm.

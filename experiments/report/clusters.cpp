@@ -83,6 +83,14 @@ std::string part_text(double seconds) {
 
 }  // namespace
 
+std::string described(const netmodel::Cluster& cluster) {
+  const std::string rate = rate_text(cluster.nic.effective) + " links";
+  const std::span<const netmodel::Cluster> presets = netmodel::clusters();
+  const auto preset = std::ranges::find(presets, cluster.name, &netmodel::Cluster::name);
+  const bool changed = preset != presets.end() && preset->nic.effective.value != cluster.nic.effective.value;
+  return cluster.name + ": " + (changed || cluster.doc.empty() ? rate : cluster.doc);
+}
+
 std::vector<std::string> cluster_lines(const Report& report) {
   std::vector<std::string> lines;
   for (const netmodel::Cluster& cluster : report.comparison.clusters) {

@@ -9,10 +9,13 @@
 
 namespace onebit::experiments {
 
+/// Returns "eth10: 10 Gb/s Ethernet, TCP"; for a preset whose network links were changed, "eth10: 4 Gb/s links".
+std::string described(const netmodel::Cluster& cluster);
+
 /// Returns a line for each cluster: "eth10: 10 Gb/s Ethernet, TCP; here 4 nodes x 1 GPU (a100), ...".
 std::vector<std::string> cluster_lines(const Report& report);
 
-/// For the first cluster, returns the parts of the time of each shown arm's mean step: "Time of a step there:
+/// Returns what the mean step of each shown arm spends its time on, on the first cluster: "Time of a step on eth10:
 /// adam: 1.08 ms (latency 88%, sending 9%, computing 3%); ...". An arm without a step is left out. Empty without
 /// clusters or steps.
 std::string parts_line(const Report& report);

@@ -232,16 +232,17 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, In
 }
 
 /// Share of the right side of a bound above which the line of a term is hidden by it, on the figure's logarithmic axis.
-constexpr double kCovered = 0.9;
+constexpr double kCovered = 0.99;
 
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
   const bool bounds = !view.bound.empty() && view.bound.back().factor > 0;
-  Figure figure{
-      .name = "bound-" + arm,
-      .caption = std::string("Sums over the steps after the freeze. ") +
-                 (bounds ? "The left side is drawn where it is positive."
-                         : "The left side is not drawn, because its factor is not positive: the theorem gives "
-                           "no bound at this learning rate.")};
+  Figure figure{.name = "bound-" + arm,
+                .caption = std::string("Sums over the steps after the freeze. ") +
+                           (bounds ? "The left side is drawn where it is positive."
+                            : view.bound.empty() || std::isnan(view.bound.back().factor)
+                                ? "The left side is not drawn, because its factor is unknown."
+                                : "The left side is not drawn, because its factor is not positive: the theorem gives "
+                                  "no bound at this learning rate.")};
   figure.plot = {.title = (bounds ? "Both sides" : "Right side") + (" of the bound of 1-bit Adam, " + arm),
                  .x_label = "step",
                  .y_label = "sum",
@@ -258,7 +259,8 @@ Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
   };
   const auto add_term = [&](const std::string& label, double analysis::BoundRow::*term) {
     add(label, term);
-    if (std::ranges::all_of(view.bound, [&](const auto& row) { return row.*term > kCovered * row.right(); }))
+    if (!view.bound.empty() &&
+        std::ranges::all_of(view.bound, [&](const auto& row) { return row.*term > kCovered * row.right(); }))
       add_sentence("The line of '" + label + "' is hidden by that of the right side.", figure);
   };
   if (bounds) add("left side", &analysis::BoundRow::left);

@@ -22,8 +22,8 @@ struct Figure {
 };
 
 /// Returns loss against steps, samples (if arms take different numbers of them per step), bytes and the time on each
-/// cluster, with a curve and its band for each of the named arms. Arms without a finished run do not affect the range
-/// of the y axis.
+/// cluster, with a curve and its band for each of the named arms. Arms without a finished run, with a run that
+/// diverged, or that ended above their starting loss do not affect the range of the y axis, unless there are no others.
 std::vector<Figure> loss_figures(const analysis::Comparison& comparison, std::span<const std::string> arms);
 
 /// Returns the stability ratios of the variance, for one run of each arm that has a variance. The spans have equal

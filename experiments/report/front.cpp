@@ -14,7 +14,6 @@
 #include "experiments/report/cautions.hpp"
 #include "experiments/report/chart.hpp"
 #include "experiments/report/clusters.hpp"
-#include "experiments/report/costs.hpp"
 #include "experiments/report/grids.hpp"
 #include "experiments/report/html.hpp"
 #include "optim/read_options.hpp"
@@ -248,8 +247,9 @@ std::string seeds_of(const Comparison& comparison) {
 
 /// Says why the intervals of the answers differ from those in the first table; empty if no answer has one.
 std::string paired_text(const Comparison& comparison) {
+  constexpr analysis::Judgement untrained = analysis::Judgement::not_comparable_untrained;
   const bool any = std::ranges::any_of(comparison.verdicts, [](const Verdict& verdict) {
-    return std::isfinite(verdict.difference.low) && verdict.difference.pairs > 1;
+    return verdict.judgement != untrained && std::isfinite(verdict.difference.low) && verdict.difference.pairs > 1;
   });
   return any ? " The answers compare seed by seed, so their intervals differ from these." : "";
 }
@@ -257,10 +257,8 @@ std::string paired_text(const Comparison& comparison) {
 /// Says what the times in the first table are, and on what; empty if it has none.
 std::string estimates_text(const Comparison& comparison) {
   std::vector<std::string> clusters;
-  for (std::size_t c = 0; c < std::min(kMostClusters, comparison.clusters.size()); ++c) {
-    const netmodel::Cluster& cluster = comparison.clusters[c];
-    clusters.push_back(cluster.name + (cluster.doc.empty() ? "" : ": " + cluster.doc));
-  }
+  for (std::size_t c = 0; c < std::min(kMostClusters, comparison.clusters.size()); ++c)
+    clusters.push_back(described(comparison.clusters[c]));
   return clusters.empty() ? ""
                           : "'est.' is the estimated time of a whole run (" + join(clusters, "; ") +
                                 "). The estimates for short messages and compressed exchanges are the least certain: "

@@ -7,9 +7,9 @@
 
 namespace onebit::experiments {
 
-/// Returns a table of mean final losses: each cell shows its number and is shaded by rank. Its axes are the arms and
-/// their learning rates or, if only one rate was tried, the two options that distinguish the arms. Empty if there is no
-/// such pair. Cells of arms that diverged, did not finish or were not run contain a note that says so.
+/// Returns a table of mean final losses, whose cells show the losses and are shaded by their ranks. Its axes are the
+/// arms and their learning rates or, if only one rate was tried, the two options that distinguish the arms. Empty if
+/// there is no such pair. Cells of arms that diverged, did not finish or were not run contain a note that says so.
 std::string loss_map_html(const Report& report);
 
 }  // namespace onebit::experiments

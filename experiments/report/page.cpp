@@ -183,17 +183,16 @@ std::string network_html(const Report& report) {
       html::paragraph("The table shows the bytes that one worker sends, 'up' as a worker and 'down' as a server.") +
       html::table(network_table(report));
   if (!comparison.arms.front().seconds.empty()) {
-    body +=
-        html::paragraph(
-            "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
-            "run with compute, codec and update.") +
-        html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
-        html::list(computing_lines(comparison.computing)) + html::table(parts_table(report)) +
-        html::paragraph(
-            "NCCL chooses a protocol by the size of a message and the network. A protocol with a lower "
-            "latency sends more slowly. Coding and update are estimated from the memory that they touch, without the "
-            "start of kernels.",
-            "facts");
+    body += html::paragraph(
+                "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
+                "run with compute, codec and update.") +
+            html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
+            html::list(computing_lines(comparison.computing)) + html::table(parts_table(report)) +
+            html::paragraph(
+                "NCCL chooses a protocol by the size of a message and the network. A protocol with a lower "
+                "latency sends more slowly. Coding is estimated from the memory that it touches, without the start of "
+                "kernels.",
+                "facts");
   }
   if (std::isfinite(comparison.target) && (comparison.target_is_given || comparison.arms.size() > 1)) {
     body +=

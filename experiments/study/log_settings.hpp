@@ -30,9 +30,9 @@ struct FromLog {
 
 /// Returns the settings to take from a log in addition to the options given by the user. weights_given: whether the
 /// user also gave a file for the weights. Takes nothing if the options cannot be combined. Throws ConfigError if no
-/// options are given and there is no log; if an earlier resumption changed options whose new values the log lacks and
-/// the user has not given; or if the file that the log names for the weights exists although the run cannot have
-/// written it. Throws what LogReader throws.
+/// options are given and there is no log; if an earlier resumption changed options and the user does not give these
+/// again (the log's header holds the options of the first run); or if the file that the log names for the weights
+/// exists although the run cannot have written it. Throws what LogReader throws.
 FromLog taken_from_log(const std::string& log, const Settings& given, bool weights_given);
 
 /// The same for a run that may consist of several processes: rank 0 reads the log and sends the result to the others.

@@ -24,9 +24,9 @@ CallCosts call_costs(const Request& request, const Fabric& fabric);
 /// + hops + bytes / bandwidth; between nodes, the latency of a ring's all-reduce with Simple is multiplied by 1.4. The
 /// rate of trees is corrected by a factor, which is listed for sizes that are powers of two and interpolated in
 /// between. On two nodes with NVLink, the bandwidth of trees is that of the links inside the nodes, but at most twice
-/// that of the links between the nodes. With PCIe they do not get it, because PCIe is not a faster path than the
-/// network. Deviations from NCCL: there are always enough channels to fill the links; no CollNet or PAT; no limits per
-/// channel.
+/// that of the links between the nodes. With PCIe, trees do not have the bandwidth of the links inside the nodes,
+/// because PCIe is not a faster path than the network. Deviations from NCCL: there are always enough channels to fill
+/// the links; no CollNet or PAT; no limits per channel.
 Seconds nccl_time(const Request& request, const Fabric& fabric);
 
 /// For a ring or tree, returns the protocol for which nccl_time() is the smallest; LL128 is considered only with

@@ -58,7 +58,7 @@ const Workload& find_workload(std::string_view name);
 /// interpolated linearly; above the largest they grow in proportion to the batch; below the smallest they stay the
 /// same. For a GPU that was not measured, the times of the passes on a measured GPU are scaled by Gpu::speed. The
 /// update time on a GPU of another generation is estimated from bytes, because a measured time depends more on the
-/// software of that time than on the GPU. Throws ConfigError for a batch or an accumulation below 1.
+/// software with which it was measured than on the GPU. Throws ConfigError for a batch or an accumulation below 1.
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation);
 
 /// Returns the time that element-wise kernels need to touch `bytes_each` bytes for each parameter.

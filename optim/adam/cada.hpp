@@ -31,7 +31,7 @@ void check_cada(const CadaConfig& config);
 /// taken from the authors' code and has no bias correction.
 ///
 /// Traffic: what a worker sends, averaged over the workers. Up: an all-to-all (reduce-scatter) of the worker's vector,
-/// multiplied by the share of workers that upload. Down: an all-gather of the sums.
+/// with bytes and messages multiplied by the share of workers that upload. Down: an all-gather of the sums.
 class Cada final : public Optimizer {
  public:
   enum class Rule { snapshot, stale };

@@ -49,7 +49,7 @@ struct DescentKernel {
 };
 
 /// Updates a worker's own momentum, m = decay m + share g, where g is its clipped gradient. If `sent` is not null, also
-/// stores the Nesterov step there, decay m + share g, which is then exchanged.
+/// stores the Nesterov step, decay m + share g, in it; this step is then exchanged.
 struct WorkerMomentumKernel {
   float decay, share;
   const float* factors;  ///< [rows]

@@ -49,8 +49,8 @@ struct DecayKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { x[i] = x[i] - lr * (decay[i] * x[i]); }
 };
 
-/// Moves the point of the last synchronisation by the mean drift divided by d. The mean drift then becomes the new
-/// momentum, which is the average of the momenta whose steps add up to the drift.
+/// Moves the point of the last synchronisation by the mean drift divided by d. The mean drift is then multiplied by
+/// momentum_share and so becomes the new momentum: the average of the momenta whose steps add up to the drift.
 struct ZeroOneSynchroniseKernel {
   AdamStep s;
   float momentum_share;  ///< 1 / sum of lr c1 since the last synchronisation

@@ -34,8 +34,9 @@ class LogWriter {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  /// Append a row. Throw IoError if a write is due and fails, after close() and after an earlier failure; ConfigError
-  /// if the row's number of workers or tensors differs from the header's, or if the log has no rows of this kind.
+  /// Append a row. Throw IoError if a write is due and fails, and always after close() or an earlier failure;
+  /// ConfigError if the row's number of workers or tensors differs from the header's, or if the log has no rows of this
+  /// kind.
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);

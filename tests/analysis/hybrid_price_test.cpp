@@ -116,7 +116,7 @@ TEST_CASE("tables: jobs are refused by name, and logs have no exchanges of table
   plan.rules.step.sharding = netmodel::Sharding::zero3;
   CHECK_THAT(plan_refusal(plan), Contains("step.sharding"));
   CHECK_THROWS_WITH(check_fits(*plan.rules.workload, plan.rules.workload->parameters, "run.h5"),
-                    Contains("run.h5") && Contains("cannot be scaled to those of this workload"));
+                    Contains("run.h5") && Contains("cannot be scaled to the embedding tables of this workload"));
   const Job job = plan_job(mlperf({}, netmodel::Overlap::none), no_latency());
   CHECK_THROWS_WITH(write_schedule(job, no_latency(), {}, "never.goal"), Contains("goal"));
 }

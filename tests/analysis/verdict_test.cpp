@@ -221,7 +221,7 @@ TEST_CASE("verdict: a difference of the last evaluation alone is named where los
              Contains("the losses of b and a differ (b is higher: 6.73% to 25.6%): the verdict hinges"));
 }
 
-TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no percentage is impossible") {
+TEST_CASE("verdict: losses more than twice as high are ratios, and no percentage is impossible") {
   const auto sentence = [](const std::vector<double>& a, const std::vector<double>& b) {
     return of(make_arm("a", a), make_arm("b", b)).sentence;
   };
@@ -236,6 +236,9 @@ TEST_CASE("verdict: differences of more than a factor of ten are ratios, and no 
   // sqrt(9.5 * 9.9); 2.271919 ± 12.706205 * 0.020621
   CHECK_THAT(sentence({1, 1}, {9.5, 9.9}),
              Contains("final loss 9.7 times as high (95% interval 7.46 to 12.6 times as high"));
+  CHECK_THAT(sentence({1, 1}, {2.4, 2.6}),
+             Contains("final loss 2.5 times as high (95% interval 1.5 to 4.15 times as high"));
+  CHECK_THAT(sentence({1, 1}, {1.7, 1.8}), Contains("final loss 74.9% higher (95% interval 21."));
   CHECK_THAT(sentence({1, 1}, {0.01, 8}), Contains("95% interval less than 1e-06 to more than 1e+12 times as high"));
   CHECK_THAT(sentence({1, 1}, {0.01, 0.0101}), Contains("final loss 99% lower (95% interval -99.1% to -98.9%"));
   // Where the baseline's loss is not above 0, there is no ratio.

@@ -69,7 +69,7 @@ TEST_CASE("tables: those of an analysis say how many steps they show, and what w
     drift.rate_drift.push_back(0);
     drift.moved_share.push_back(0);
   }
-  CHECK(drift_table(drift).rows().back() == std::vector<std::string>{"8 of 9 recorded steps are shown"});
+  CHECK(drift_table(drift).rows().back() == std::vector<std::string>{"8 of 9 rows are shown"});
 
   analysis::TheoryConstants constants;
   constants.noise = {.value = 2, .least = 1, .most = 3};
@@ -86,6 +86,8 @@ TEST_CASE("tables: a bound that does not hold has no left side") {
   CHECK(bound_table(view.bound).rows()[1][2] == "-");
   CHECK_THAT(theory_lines(view).front(), StartsWith("the factor is not positive"));
   CHECK_THAT(theory_lines(view).back(), !Contains("compare how"));
+  view.bound = {{.step = 1, .factor = std::numeric_limits<double>::quiet_NaN()}};
+  CHECK_THAT(theory_lines(view).front(), StartsWith("the factor is unknown"));
   view.bound = {{.step = 1, .factor = 2, .left = -5}};
   CHECK(bound_table(view.bound).rows()[1][2] == "-5");
   CHECK_THAT(theory_lines(view).front(), Contains("compare how the two sides grow"));

@@ -16,8 +16,8 @@ namespace onebit::compress {
 /// Payload: the key, 8 bytes, and the k values as float32 in the order of the permutation.
 /// `scaled`: values are multiplied by n/k, which makes the codec unbiased, with E||x - C[x]||^2 = (n/k - 1) ||x||^2,
 /// but not a contraction. Products whose magnitude exceeds the largest float are clamped to it, with their sign.
-/// Otherwise E||x - C[x]||^2 = (1 - k/n)
-/// ||x||^2 (Stich et al. 2018, Lemma A.1): a contraction in expectation, but not in every draw.
+/// Without `scaled`, E||x - C[x]||^2 = (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1): a contraction in expectation,
+/// but not in every draw.
 ///
 /// With recorded indices, the key holds the number of the recorded row that was used.
 template <bool scaled>

@@ -28,7 +28,7 @@ struct Threshold {
 
 /// DCT's data-parallel compressor (Gupta et al. 2021): sends every nonzero element whose magnitude is at least a
 /// threshold. At steps that are multiples of `renew`, the threshold becomes the k-th largest magnitude; in between, it
-/// is kept. Payload: as for Threshold. Between two renewals, no bound on the error holds for every vector.
+/// is kept. Payload: as for Threshold. Between two renewals, there is no bound relative to the norm (no delta > 0).
 ///
 /// Deviation: a vector without a threshold, at first or because it had fewer than k nonzero elements, gets one at the
 /// next step, even if that is not a multiple of `renew`.

@@ -18,10 +18,9 @@ std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   return indices;
 }
 
-/// Adds a row that says how many of `count` recorded steps a table shows, if these are not all.
+/// Adds a row that says how many of `count` rows a table shows, if these are not all.
 void note_spread(std::size_t count, Table& table) {
-  if (count > kRowsShown)
-    table.add({std::to_string(kRowsShown) + " of " + std::to_string(count) + " recorded steps are shown"});
+  if (count > kRowsShown) table.add({std::to_string(kRowsShown) + " of " + std::to_string(count) + " rows are shown"});
 }
 
 /// Returns the rows in which at least one ratio is known.
@@ -222,7 +221,9 @@ std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
   const bool holds = !view.bound.empty() && view.bound.back().factor > 0;
   const auto is_negative = [](const analysis::BoundRow& row) { return row.factor > 0 && row.left < 0; };
   if (!view.bound.empty()) {
-    if (!holds) lines.emplace_back("the factor is not positive, so the theorem gives no bound at this learning rate");
+    if (view.bound.back().factor <= 0)
+      lines.emplace_back("the factor is not positive, so the theorem gives no bound at this learning rate");
+    if (std::isnan(view.bound.back().factor)) lines.emplace_back("the factor is unknown, because no L was measured");
     lines.push_back(
         std::string("the bound's constants 6, 2, 2 and its powers of v are uncertain, because they come from secondary "
                     "sources") +

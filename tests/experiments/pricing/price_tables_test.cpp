@@ -139,7 +139,7 @@ TEST_CASE("price: steps with tables that cannot be priced are refused by name") 
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5"})).status == 0);
   const Outcome log = run_onebit(folder, {"price", "run.h5", "--workload", "dlrm-kaggle", "--cluster", "eth1"});
   CHECK(log.status == 2);
-  CHECK_THAT(log.err, Contains("cannot be scaled to those of this workload") && Contains("run.h5"));
+  CHECK_THAT(log.err, Contains("cannot be scaled to the embedding tables of this workload") && Contains("run.h5"));
 }
 
 TEST_CASE("price: a ranking names the boundary of the tables, which dense Adam has too") {
