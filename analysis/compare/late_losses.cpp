@@ -130,8 +130,8 @@ void add_late_warnings(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   }
   constexpr Judgement judged[] = {Judgement::better, Judgement::worse, Judgement::equivalent, Judgement::not_resolved};
   if (std::ranges::find(judged, verdict.judgement) == std::end(judged)) return;
-  const std::string hinge = hinge_text(baseline, arm, verdict);
-  if (!hinge.empty()) verdict.warnings.push_back(hinge);
+  verdict.late_warning = hinge_text(baseline, arm, verdict);
+  if (!verdict.late_warning.empty()) verdict.warnings.push_back(verdict.late_warning);
 }
 
 }  // namespace onebit::analysis

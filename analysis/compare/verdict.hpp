@@ -90,6 +90,7 @@ struct Verdict {
   /// exact conditions.
   bool hinges_on_last = false;
   std::optional<Difference> late = {};  ///< if hinges_on_last, the difference of these means
+  std::string late_warning;             ///< the warning about this, which is also one of `warnings`; otherwise empty
   /// Whether a verdict other than `not_resolved` cannot be checked against the last fifth of the steps, because a run
   /// has fewer than least_late_evaluations evaluations there.
   bool rests_on_last = false;

@@ -270,6 +270,11 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
+std::string warmup_advice(const Facts& facts) {
+  const std::string steps = option_of(facts.log.header(), "schedule.warmup").value_or("0");
+  return steps == "0" ? "add a warm-up (schedule.warmup)" : "lengthen schedule.warmup";
+}
+
 /// Looks for a run that ended above its starting loss by more than noise.
 void check_rise(const Facts& facts, Found& found) {
   const std::vector<sim::EvaluationRow> rows = facts.log.evaluations();
@@ -279,7 +284,7 @@ void check_rise(const Facts& facts, Found& found) {
   found.push_back({Severity::problem, Cause::ended_above_start,
                    "the evaluated loss ended at " + text_of(last.loss) + ", above the " + text_of(first.loss) + " of " +
                        at_step(first.step),
-                   "lower optimizer.lr, or lengthen schedule.warmup"});
+                   "lower optimizer.lr, or " + warmup_advice(facts)});
 }
 
 /// Returns the finding for a run that diverged. A divergence in dense steps is unrelated to the freeze and the codec.
@@ -307,7 +312,7 @@ Finding divergence(const Facts& facts, const std::string& event) {
   }
   text += "; " + reason;
   return {Severity::problem, Cause::rate_too_high, text,
-          "lower optimizer.lr, lengthen schedule.warmup, or clip gradients (optimizer.clip)"};
+          "lower optimizer.lr, " + warmup_advice(facts) + ", or clip gradients (optimizer.clip)"};
 }
 
 /// Whether a failed run's reason is that it never compressed (TwoStage::failed_expectation). Older logs word it

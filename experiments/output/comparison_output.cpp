@@ -147,7 +147,7 @@ Table arms_table(const std::vector<ArmFigures>& arms, bool remarks) {
   const std::optional<std::size_t> best = lowest_loss(arms);
   for (std::size_t a = 0; a < arms.size(); ++a) {
     const ArmFigures& arm = arms[a];
-    table.add({arm.name + (remarks && arm.diverged == 0 ? outcome_remark(arm) : ""),
+    table.add({arm.name + (remarks ? outcome_remark(arm) : ""),
                std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
                bytes_text(arm.bytes.mean),
                crosses ? bytes_text(arm.boundary_bytes.mean) : ratio_text(arm.ratio_fp16.times.mean),
@@ -188,14 +188,10 @@ std::string target_text(const analysis::Comparison& comparison) {
          (comparison.target_skips_risen ? "; arms that ended above their starting loss do not count." : ".") + more;
 }
 
-std::string diverged_remark(const ArmFigures& arm) {
-  return arm.diverged == 0 ? ""
-                           : " (" + std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged)";
-}
-
 std::string outcome_remark(const ArmFigures& arm) {
-  const std::string diverged = diverged_remark(arm);
-  return diverged.empty() && arm.above_start ? " (ended above its start)" : diverged;
+  if (arm.diverged == 0) return arm.above_start ? " (ended above its start)" : "";
+  const std::string counts = std::to_string(arm.diverged) + " of " + std::to_string(arm.runs) + " diverged";
+  return " (" + counts + (arm.above_start ? ", the rest ended above its start)" : ")");
 }
 
 Table targets_table(const analysis::Comparison& comparison) {
@@ -214,7 +210,7 @@ Table targets_table(const analysis::Comparison& comparison) {
                                       with_interval(bytes_text(cost.bytes.mean), cost.bytes)};
     for (const analysis::ClusterSeconds& time : cost.seconds)
       costs.push_back(with_interval(seconds_text(time.seconds.mean), time.seconds));
-    std::vector<std::string> row = {arm.name + diverged_remark(arm),
+    std::vector<std::string> row = {arm.name + outcome_remark(arm),
                                     std::to_string(cost.reached) + "/" + std::to_string(cost.runs)};
     for (const std::string& text : costs) row.push_back(cost.is_bound && text != "-" ? "≤ " + text : text);
     table.add(std::move(row));

@@ -18,7 +18,7 @@ bool has_auc(const std::vector<analysis::ArmFigures>& arms);
 bool has_boundary(const std::vector<analysis::ArmFigures>& arms);
 /// Returns one row per arm, over its seeds. The arm with the lowest loss is marked. If any arm has an AUC, the AUC
 /// replaces the accuracy; if any arm has a boundary, the bytes at the boundary replace the ratio to fp16. remarks:
-/// whether a remark follows the name of an arm that ended above its starting loss.
+/// whether outcome_remark follows the names.
 Table arms_table(const std::vector<analysis::ArmFigures>& arms, bool remarks = false);
 /// Returns a text that names the baselines of the ratios in arms_table. Precondition: there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
@@ -29,10 +29,8 @@ std::string few_evaluations_text(const analysis::Comparison& comparison);
 
 /// Returns a sentence on where the target loss comes from, followed by the warning of few_evaluations_text, if any.
 std::string target_text(const analysis::Comparison& comparison);
-/// Returns " (1 of 3 diverged)", which follows an arm's name; empty if no run of it diverged.
-std::string diverged_remark(const analysis::ArmFigures& arm);
-/// Returns diverged_remark or, for an arm that has no diverged run but ended above its starting loss, " (ended above
-/// its start)".
+/// Returns " (1 of 3 diverged)", " (ended above its start)" or " (1 of 3 diverged, the rest ended above its start)",
+/// which follows an arm's name; empty if no run diverged and the mean loss ended below its start.
 std::string outcome_remark(const analysis::ArmFigures& arm);
 
 /// Returns each arm's cost of reaching the target. The comparison must have a target.

@@ -149,11 +149,15 @@ std::optional<double> safe_rate(const analysis::RateGrid& grid, std::span<const 
   return safe;
 }
 
-/// Adds to the advice on exploding steps that runs at a lower learning rate had none.
+/// Adds to advice on the learning rate, or on exploding steps, that runs at a lower learning rate went well.
 void advise(double safe, analysis::Finding& finding) {
-  if (finding.cause != analysis::Cause::compressed_steps_explode || finding.hint.empty()) return;
-  finding.hint = "lower optimizer.lr (at " + shortest(safe) +
-                 ", every run ended below its starting loss); if you keep this rate, " + finding.hint;
+  const std::string lower = "lower optimizer.lr";
+  const std::string at = " (at " + shortest(safe) + ", every run ended below its starting loss)";
+  if (finding.hint.starts_with(lower)) {
+    finding.hint.insert(lower.size(), at);
+  } else if (finding.cause == analysis::Cause::compressed_steps_explode) {
+    finding.hint = lower + at + "; if you keep this rate, " + finding.hint;
+  }
 }
 
 std::string runs_text(const SharedFinding& finding, std::span<const Arm> arms) {

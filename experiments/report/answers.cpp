@@ -253,6 +253,7 @@ std::string evidence_html(const Report& report, const Verdict& verdict) {
   std::vector<std::string> lines = {evidence_text(report, verdict)};
   const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);
   if (!accuracy.empty()) lines.push_back("Its " + accuracy + ".");
+  if (!verdict.late_warning.empty()) lines.push_back("Warning: " + verdict.late_warning + ".");
   if (is_comparable(verdict)) {
     for (std::string& note : cost_notes(report, verdict)) lines.push_back(std::move(note));
   }

@@ -124,6 +124,7 @@ std::vector<std::string> cautions_of(const Report& report) {
   lines.push_back(last_line(comparison));
   for (const Verdict& verdict : comparison.verdicts) {
     for (const std::string& line : warnings_on(verdict, comparison)) {
+      if (line == "Warning: " + verdict.late_warning + ".") continue;  // the answer and its evidence say so
       const auto found = std::ranges::find_if(
           joint, [&](const JointWarning& each) { return std::ranges::find(each.own, line) != each.own.end(); });
       const std::string& text = found == joint.end() ? line : found->text;

@@ -112,7 +112,7 @@ std::string parts_line(const Report& report) {
     const std::string text = step_text(step_of(*arm, 0));
     auto same = std::ranges::find(steps, text, &std::pair<std::string, std::vector<std::string>>::first);
     if (same == steps.end()) same = steps.insert(same, {text, {}});
-    same->second.push_back(arm->name + diverged_remark(*arm));
+    same->second.push_back(arm->name + outcome_remark(*arm));
   }
   if (steps.empty()) return "";
   const bool exchanges = std::ranges::any_of(
@@ -120,7 +120,10 @@ std::string parts_line(const Report& report) {
   std::vector<std::string> words;
   for (const auto& [text, arms] : steps) words.push_back(join(arms, " and ").append(": ").append(text));
   return "Time of a step on " + report.comparison.clusters.front().name + ": " + join(words, "; ") +
-         (exchanges ? ". Fewer bytes reduce only the sending time." : ".");
+         (exchanges
+              ? ". Fewer bytes reduce only the sending time, which includes the time for the first piece of a vector "
+                "to pass through all hops."
+              : ".");
 }
 
 std::string run_times_text(const analysis::ArmFigures& arm) {

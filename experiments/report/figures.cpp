@@ -80,6 +80,28 @@ std::string curveless_text(std::span<const std::string> arms, std::span<const an
          ": no ratio is known, because there are too few steps before the freeze for this lag.";
 }
 
+/// Names pairs of arms whose curves coincide up to a freeze, so that one hides the other; empty if there are none.
+std::string hidden_text(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
+  std::string text;
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    for (std::size_t b = a + 1; b < arms.size(); ++b) {
+      const std::vector<double>&here = rule_series(views[a]).ratio, &there = rule_series(views[b]).ratio;
+      const Index first = std::min(views[a].freeze_step > 0 ? views[a].freeze_step : views[a].steps.back(),
+                                   views[b].freeze_step > 0 ? views[b].freeze_step : views[b].steps.back());
+      std::size_t known = 0, same = 0;
+      for (std::size_t i = 0; i < std::min(here.size(), there.size()) && views[a].steps[i] <= first; ++i) {
+        if (std::isnan(here[i]) || std::isnan(there[i])) continue;
+        ++known;
+        same += views[a].steps[i] == views[b].steps[i] && here[i] == there[i] ? 1 : 0;
+      }
+      if (known > 1 && same == known)
+        text +=
+            " Up to step " + std::to_string(first) + ", the curve of " + arms[b] + " hides that of " + arms[a] + ".";
+    }
+  }
+  return text;
+}
+
 /// Says where the curves of the runs that froze end.
 std::string ends_text(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
   std::vector<std::string> on, end;
@@ -178,10 +200,12 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
 }
 
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view) {
-  Figure figure{.name = "tensors-" + arm,
-                .caption =
-                    "Stability ratio of every tensor's variance until the freeze; bright means stable, grey "
-                    "means that the ratio is not known. The colours mean the same in the maps of all arms."};
+  Figure figure{
+      .name = "tensors-" + arm,
+      .caption = std::string("Stability ratio of every tensor's variance") +
+                 (view.freeze_step > 0 ? " until the freeze" : "") +
+                 "; bright means stable, grey means that the ratio is not known. The colours mean the same in the "
+                 "maps of all arms."};
   figure.map = {.title = "Stability by tensor, " + arm,
                 .x_label = "step",
                 .rows = {},

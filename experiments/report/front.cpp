@@ -10,6 +10,7 @@
 #include "analysis/log/timeline.hpp"
 #include "experiments/output/analysis/interval_output.hpp"
 #include "experiments/output/comparison_output.hpp"
+#include "experiments/output/pricing/time_output.hpp"
 #include "experiments/report/answers.hpp"
 #include "experiments/report/cautions.hpp"
 #include "experiments/report/chart.hpp"
@@ -325,9 +326,10 @@ std::string times_html(const Report& report) {
                                : "; the times, but not the byte counts, are estimated for fp16.";
   const std::string how = "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
                           computing_text(report) + " Dense gradients are sent as fp32" + fp16;
-  return html::details(
-      "How the times were estimated", "clusters, computing, what takes time in a step",
-      html::paragraph(how, "facts") + html::list(cluster_lines(report)) + html::paragraph(parts_line(report), "facts"));
+  return html::details("How the times were estimated", "clusters, computing, what takes time in a step",
+                       html::paragraph(how, "facts") + html::list(cluster_lines(report)) +
+                           html::paragraph(parts_line(report), "facts") +
+                           html::list(computing_lines(comparison.computing)));
 }
 
 /// Returns a line with a link to the findings on individual runs; empty if there are none.
@@ -359,7 +361,7 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::facts(facts_of(report)) + html::paragraph(question_of(report), "question") +
          answers_html(report) + html::blocks(best_table(comparison)) + html::paragraph(legend_of(report), "facts") +
-         html::list(cautions_of(report)) + findings_html(report) + times_html(report);
+         findings_html(report) + html::list(cautions_of(report)) + times_html(report);
 }
 
 }  // namespace onebit::experiments

@@ -187,7 +187,7 @@ std::string network_html(const Report& report) {
                 "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
                 "run with compute, codec and update.") +
             html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
-            html::list(computing_lines(comparison.computing)) + html::table(parts_table(report)) +
+            html::table(parts_table(report)) +
             html::paragraph(
                 "NCCL chooses a protocol by the size of a message and the network. A protocol with a lower "
                 "latency sends more slowly. Coding is estimated from the memory that it touches, without the start of "

@@ -181,6 +181,8 @@ Report report_of(analysis::LogSet logs, const ReportRequest& request, const netm
   report.shown = shown_arms(report.comparison, request.arms);
   for (const analysis::Verdict& verdict : report.comparison.verdicts)
     report.target_costs.emplace(verdict.arm, target_costs(report, verdict));
+  const bool any = std::ranges::any_of(report.target_costs, [](const auto& each) { return each.second.in_answer; });
+  for (auto& [arm, costs] : report.target_costs) costs.in_answer = any;  // so that the answers can be compared
   if (request.best) drop_others(report);
   return report;
 }

@@ -26,6 +26,7 @@ struct ReportRequest {
 struct TargetCosts {
   std::string text;
   bool in_answer = false;  ///< whether it belongs to the answer instead of the evidence
+  std::string note = {};   ///< sentences that follow it in the evidence
 };
 
 /// The contents of a report, read once.

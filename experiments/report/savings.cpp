@@ -191,7 +191,7 @@ std::vector<std::string> cost_notes(const Report& report, const Verdict& verdict
                                     computing_text(pair, speeds),
                                     reason_text(pair, speeds, clusters),
                                     messages_text(pair),
-                                    until.in_answer ? "" : until.text};
+                                    until.in_answer ? until.note : both(until.text, until.note, " ")};
   std::erase(notes, "");
   return notes;
 }

@@ -22,7 +22,7 @@ using analysis::Comparison;
 using analysis::RunCurve;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kSteps = 0, kBytes = 2, kSeconds = 3;  // axes of RunCurve::x; kSeconds: on the first cluster
+constexpr std::size_t kSteps = 0, kBytes = 2, kSeconds = 3;  // axes of RunCurve::x; kSeconds + c: on cluster c
 
 /// Returns the mean over an arm's finished runs of place(x, losses, target), with x on one axis.
 template <class Place>
@@ -154,13 +154,13 @@ struct Bounds {
   double low = kNone, high = kNone;
 };
 
-/// Returns the factors by which the ratio of times on the first cluster may be off: those of the whole run, or 1 if the
+/// Returns the factors by which the ratio of times on a cluster may be off: those of the whole run, or 1 if the
 /// exchanges take the same time in both arms.
-Bounds range_of_estimate(const Pair& pair) {
+Bounds range_of_estimate(const Pair& pair, std::size_t cluster) {
   const std::vector<Speed> speeds = speeds_of(pair);
-  if (speeds.empty() || speeds.front().cluster != 0 || !is_visible(speeds.front().ratio)) return {1, 1};
-  const Speed& first = speeds.front();
-  return {first.low / first.ratio, first.high / first.ratio};
+  const auto speed = std::ranges::find(speeds, cluster, &Speed::cluster);
+  if (speed == speeds.end() || !is_visible(speed->ratio)) return {1, 1};
+  return {speed->low / speed->ratio, speed->high / speed->ratio};
 }
 
 /// Returns the 95% interval of the geometric mean of ratios over the seeds; none for fewer than two.
@@ -187,12 +187,12 @@ std::string in_brackets(const std::string& interval, const std::string& range) {
 /// Returns "may be 2.9 times as fast on eth1 (95% interval 0.96 to 3.7)", the time on a cluster until a loss is
 /// reached, with the range of the estimates if that alone leaves open which arm is faster; it says "may" if this is
 /// open. Empty if the times are about the same.
-std::string time_until_text(const Pair& pair, double target, const netmodel::Cluster& cluster) {
-  const double time = ratio_until(pair, kSeconds, target);
+std::string time_until_text(const Pair& pair, double target, std::size_t place, const netmodel::Cluster& cluster) {
+  const double time = ratio_until(pair, kSeconds + place, target);
   if (!is_visible(time)) return "";
-  const std::vector<double> seeds = ratios_until(pair, kSeconds, target);
-  const Bounds interval = interval_of(seeds), of_estimate = range_of_estimate(pair);
-  const Speed speed{.cluster = 0,
+  const std::vector<double> seeds = ratios_until(pair, kSeconds + place, target);
+  const Bounds interval = interval_of(seeds), of_estimate = range_of_estimate(pair, place);
+  const Speed speed{.cluster = place,
                     .ratio = time,
                     .low = std::fmin(time, interval.low) * of_estimate.low,
                     .high = std::fmax(time, interval.high) * of_estimate.high,
@@ -202,9 +202,27 @@ std::string time_until_text(const Pair& pair, double target, const netmodel::Clu
          in_brackets(interval_text(seeds, time < 1), open && !by_seeds ? range_text(speed, cluster) : "");
 }
 
+/// Returns the times until a loss is reached on the clusters that the answer on the whole run (with the arms of `best`)
+/// names, or else on the first one: "may be 2.9 times as fast on eth1, but takes 3.3 times as long on eth25". Empty
+/// where they are about the same.
+std::string times_until(const Report& report, const Pair& best, const Pair& pair, double target) {
+  std::vector<std::size_t> places;
+  for (const Speed& speed : named_speeds(best)) places.push_back(speed.cluster);
+  if (places.empty() && !pair.here.seconds.empty()) places = {0};
+  std::string text;
+  bool faster = false;
+  for (const std::size_t place : places) {
+    const std::string next = time_until_text(pair, target, place, report.comparison.clusters[place]);
+    const bool turns = !text.empty() && faster && ratio_until(pair, kSeconds + place, target) < 1;
+    text = both(text, next, turns ? ", but " : " and ");
+    faster = ratio_until(pair, kSeconds + place, target) > 1;
+  }
+  return text;
+}
+
 /// Returns "sends 3.6 times fewer bytes (95% interval 3.4 to 3.9) and may be 2.9 times as fast on eth1", until a loss
 /// is reached; empty if the costs are about the same.
-std::string costs_until(const Report& report, const Pair& pair, double target) {
+std::string costs_until(const Report& report, const Pair& best, const Pair& pair, double target) {
   const double bytes = ratio_until(pair, kBytes, target);
   const std::vector<double> seeds = ratios_until(pair, kBytes, target);
   const Bounds interval = interval_of(seeds);
@@ -212,7 +230,8 @@ std::string costs_until(const Report& report, const Pair& pair, double target) {
   std::string costs = bytes_saved_text(1, bytes, open && is_visible(bytes) ? "may send" : "sends");
   if (workers_differ(pair) && !costs.empty()) costs += " per worker";
   if (is_visible(bytes)) costs += in_brackets(interval_text(seeds, bytes < 1), "");
-  return both(costs, pair.here.seconds.empty() ? "" : time_until_text(pair, target, report.comparison.clusters[0]));
+  const std::string times = times_until(report, best, pair, target);
+  return both(costs, times, times.find(", but ") == std::string::npos ? " and " : ", ");
 }
 
 /// Whether the costs until a loss is reached are much like those of the whole run.
@@ -252,7 +271,7 @@ Bounds bounds_until(const Pair& pair, std::size_t axis, double target) {
   Bounds bounds{ratio(analysis::evaluated_before, analysis::evaluated_at),
                 ratio(analysis::evaluated_at, analysis::evaluated_before)};
   if (axis == kSeconds) {
-    const Bounds of_estimate = range_of_estimate(pair);
+    const Bounds of_estimate = range_of_estimate(pair, 0);
     bounds.low *= of_estimate.low;
     bounds.high *= of_estimate.high;
   }
@@ -294,11 +313,12 @@ TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::
           true};
 }
 
-/// Returns " (reached by every finished run of both arms)", said of a target that was not given.
-std::string reached_by_text(const Comparison& comparison, const Pair& best) {
+/// Says where a target comes from that was not given.
+std::string origin_text(const Comparison& comparison, const Pair& best, double target) {
   const bool rates = (best.here.rates.tried.size() > 1 || best.there.rates.tried.size() > 1) &&
                      is_at_best(comparison, best.there.name);
-  return std::string(" (reached by every finished run of both arms") + (rates ? " at their best learning rates)" : ")");
+  return number(target, 4) + " is the lowest loss that every finished run of both arms" +
+         (rates ? " at their best learning rates" : "") + " reached.";
 }
 
 /// Says that a loss may have been reached between two evaluations, if losses come near it and rise again before they
@@ -309,7 +329,7 @@ std::string between_text(const Pair& pair, double target) {
       return run.outcome == analysis::Outcome::finished && analysis::turns_near(run.x[kSteps], run.losses, target);
     });
   };
-  return comes_near(pair.here) || comes_near(pair.there) ? " Losses came near it earlier and rose again, so a run may "
+  return comes_near(pair.here) || comes_near(pair.there) ? "Losses came near it earlier and rose again, so a run may "
                                                            "have reached it then, between two evaluations."
                                                          : "";
 }
@@ -344,15 +364,18 @@ TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict)
   const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
   if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return {text, true};
   const std::string rates = quickest_text(report, best, pair);
-  const std::string before = (given ? "" : reached_by_text(report.comparison, best)) + rates;
-  if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target))
-    return rough_costs(pair, target, given, before);
+  const std::string origin = given ? "" : origin_text(report.comparison, best, target);
+  if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target)) {
+    TargetCosts rough = rough_costs(pair, target, given, rates);
+    if (!rough.text.empty()) rough.note = origin;
+    return rough;
+  }
   if (!given && rates.empty() && is_like_the_run(pair, target)) return {};
-  const std::string costs = costs_until(report, pair, target);
+  const std::string costs = costs_until(report, best, pair, target);
   if (costs.empty())
     return {given ? "Both reach a loss of " + number(target, 4) + " at about the same cost." : "", given};
-  return {"To reach a loss of " + number(target, 4) + before + " it " + costs + "." + between_text(pair, target),
-          given || weakens(best, pair, target)};
+  return {"To reach a loss of " + number(target, 4) + rates + " it " + costs + ".",
+          given || weakens(best, pair, target), both(origin, between_text(pair, target), " ")};
 }
 
 }  // namespace onebit::experiments

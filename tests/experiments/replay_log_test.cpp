@@ -175,7 +175,7 @@ TEST_CASE("replay log: a report shows variance and network, and judges no losses
                        Contains("How many bytes does each arm send?") && Contains(">adam: each worker sent ") &&
                        Contains("replays have no evaluations, so there are no losses to judge") &&
                        !Contains("is the parent of") &&
-                       Contains("compute: counted as 0, because no log records its time") && !Contains("Diverged:") &&
+                       Contains("computing: counted as 0, because no log records its time") && !Contains("Diverged:") &&
                        !Contains("undefined") && !Contains("Final loss:"));
   const Outcome both = run_onebit(folder, {"analyze", "log.h5", "adam.h5"});
   CAPTURE(both.err);

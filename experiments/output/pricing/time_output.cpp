@@ -39,11 +39,11 @@ Table communication_table(const std::vector<ArmFigures>& arms) {
   for (std::size_t a = 0; a < arms.size(); ++a) {
     if (shown[a]) continue;
     const Rows& rows = rows_of[a];
-    std::string names = arms[a].name + diverged_remark(arms[a]);
+    std::string names = arms[a].name + outcome_remark(arms[a]);
     for (std::size_t b = a + 1; b < arms.size(); ++b) {
       if (shown[b] || rows_of[b] != rows) continue;
       shown[b] = true;
-      names += "; " + arms[b].name + diverged_remark(arms[b]);
+      names += "; " + arms[b].name + outcome_remark(arms[b]);
     }
     table.add({names});
     for (const std::vector<std::string>& row : rows) table.add(row);
@@ -56,7 +56,7 @@ Table times_table(const std::vector<ArmFigures>& arms) {
   for (const analysis::ClusterSeconds& time : arms.front().seconds) header.push_back(time.cluster);
   Table table(header);
   for (const ArmFigures& arm : arms) {
-    std::vector<std::string> row = {"  " + arm.name};
+    std::vector<std::string> row = {"  " + arm.name + outcome_remark(arm)};
     for (const analysis::ClusterSeconds& time : arm.seconds) row.push_back(seconds_text(time.seconds.mean));
     table.add(row);
   }
@@ -66,7 +66,7 @@ Table times_table(const std::vector<ArmFigures>& arms) {
 std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGroup>& groups) {
   std::vector<std::string> lines;
   for (const analysis::ComputingGroup& group : groups) {
-    std::string line = "compute: ";
+    std::string line = "computing: ";
     line += group.runs > 0
                 ? seconds_text(group.seconds) + " per step, one worker's share of the simulation's time, median of " +
                       std::to_string(group.runs) + (group.runs == 1 ? " run" : " runs")
