@@ -195,7 +195,7 @@ TEST_CASE("analyze: --validate runs a dense run a seed, and from it what each ca
   REQUIRE(result.status == 0);
   CHECK_THAT(result.out, Contains("freeze cost") && Contains("compression cost") && Contains("wide") &&
                              Contains("means over seeds 1, 2, 3") && Contains("0/3") &&
-                             Contains("verdicts hold jointly") && Contains("above 0 (no minimum is known)"));
+                             Contains("verdicts hold jointly") && Contains("exceeds 0 (no minimum is known)"));
   Index branches = 0;
   for (const std::string& path : entries(folder)) {
     CHECK(path.find("prefix") == std::string::npos);
