@@ -92,7 +92,7 @@ std::string hidden_text(std::span<const std::string> arms, std::span<const analy
       for (std::size_t i = 0; i < std::min(here.size(), there.size()) && views[a].steps[i] <= first; ++i) {
         if (std::isnan(here[i]) || std::isnan(there[i])) continue;
         ++known;
-        same += views[a].steps[i] == views[b].steps[i] && here[i] == there[i] ? 1 : 0;
+        if (views[a].steps[i] == views[b].steps[i] && here[i] == there[i]) ++same;
       }
       if (known > 1 && same == known)
         text +=
@@ -177,7 +177,7 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
       .caption =
           "The curves show min(r, 1/r), where r is ||v||_1 of the variance that preconditions the step "
           "(bias-corrected, if the correction is on), divided by its value one lag earlier, in one run of each arm." +
-          ends_text(arms, views) + curveless_text(arms, views)};
+          hidden_text(arms, views) + ends_text(arms, views) + curveless_text(arms, views)};
   figure.plot = {.title = "Stability of the variance",
                  .x_label = "step",
                  .y_label = "stability ratio",
