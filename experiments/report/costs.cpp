@@ -63,11 +63,6 @@ Uncertain uncertain_of(const Pair& pair) {
   return compresses(pair.arm) ? Uncertain::each : Uncertain::baseline;
 }
 
-bool has_range(const Speed& speed) {
-  const auto [least, most] = range_of(speed);
-  return least != most;
-}
-
 bool workers_differ(const Pair& pair) {
   return pair.arm.runs.front().summary.workers != pair.baseline.runs.front().summary.workers;
 }
@@ -104,7 +99,7 @@ std::string speed_text(const Speed& speed, const std::string& cluster) {
 std::string range_text(const Speed& speed, const netmodel::Cluster& cluster) {
   const auto [least, most] = range_of(speed);
   if (least == most) return "";
-  constexpr std::string_view whose[] = {"its ", "the baseline's ", "all ", "all "};
+  constexpr std::string_view whose[] = {"its ", "the baseline's ", "all ", "each arm's "};
   return least + " to " + most + " with " + std::string(whose[static_cast<std::size_t>(speed.uncertain)]) +
          "exchange times ±" + percent_text(netmodel::uncertainty_of(cluster));
 }

@@ -44,9 +44,6 @@ struct Speed {
 /// Returns the speeds on all clusters on which both times are known.
 std::vector<Speed> speeds_of(const Pair& pair);
 
-/// Whether the two ends of a speed's range still differ once they are rounded for display.
-bool has_range(const Speed& speed);
-
 /// Returns the verb that precedes speed_text; it says "may" if the range leaves open whether the arm is faster.
 std::string verb_of(const Speed& speed);
 

@@ -90,25 +90,6 @@ bool is_slower_by_messages(const Pair& pair) {
   });
 }
 
-/// Says by how much the times in costs_text may be wrong; empty if they have no range.
-std::string ranges_text(const Pair& pair, const std::vector<Speed>& speeds,
-                        const std::vector<netmodel::Cluster>& clusters) {
-  std::vector<std::string> shares, all;  // without and with the clusters
-  for (const Speed& speed : speeds) {
-    if (!has_range(speed)) continue;
-    const netmodel::Cluster& cluster = clusters[speed.cluster];
-    const std::string share = percent_text(netmodel::uncertainty_of(cluster));
-    if (std::ranges::find(shares, share) == shares.end()) shares.push_back(share);
-    all.push_back(share + " (" + cluster.name + ")");
-  }
-  if (all.empty()) return "";
-  constexpr std::string_view whose[] = {"its exchanges", "its baseline's exchanges", "the exchanges of both arms",
-                                        "the exchanges of either arm"};
-  return "The ranges for whole runs hold if " + std::string(whose[static_cast<std::size_t>(uncertain_of(pair))]) +
-         " take up to " + (shares.size() == 1 ? shares.front() : join(all, " or ")) +
-         " more or less time than estimated.";
-}
-
 /// Says how long a step computes; empty without speeds, or if a step does not compute.
 std::string computing_text(const Pair& pair, const std::vector<Speed>& speeds) {
   if (speeds.empty()) return "";
@@ -186,11 +167,8 @@ std::vector<std::string> cost_notes(const Report& report, const Verdict& verdict
   const std::vector<netmodel::Cluster>& clusters = report.comparison.clusters;
   const std::vector<Speed> speeds = named_speeds(pair);
   const TargetCosts& until = report.target_costs.at(verdict.arm);
-  std::vector<std::string> notes = {stages_text(pair),
-                                    ranges_text(pair, speeds, clusters),
-                                    computing_text(pair, speeds),
-                                    reason_text(pair, speeds, clusters),
-                                    messages_text(pair),
+  std::vector<std::string> notes = {stages_text(pair), computing_text(pair, speeds),
+                                    reason_text(pair, speeds, clusters), messages_text(pair),
                                     until.in_answer ? until.note : both(until.text, until.note, " ")};
   std::erase(notes, "");
   return notes;

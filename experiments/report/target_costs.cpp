@@ -184,12 +184,18 @@ std::string in_brackets(const std::string& interval, const std::string& range) {
   return interval.empty() && range.empty() ? "" : " (" + both(interval, range, "; ") + ")";
 }
 
-/// Returns "may be 2.9 times as fast on eth1 (95% interval 0.96 to 3.7)", the time on a cluster until a loss is
-/// reached, with the range of the estimates if that alone leaves open which arm is faster; it says "may" if this is
-/// open. Empty if the times are about the same.
-std::string time_until_text(const Pair& pair, double target, std::size_t place, const netmodel::Cluster& cluster) {
+/// The time on a cluster until a loss is reached, in words: "may be " and "2.9 times as fast on eth1 (95% interval 0.96
+/// to 3.7)".
+struct TimeUntil {
+  std::string verb, text;
+  bool faster = false;
+};
+
+/// Returns the time with the range of the estimates if that alone leaves open which arm is faster; the verb is "may" if
+/// this is open. No text if the times are about the same.
+TimeUntil time_until(const Pair& pair, double target, std::size_t place, const netmodel::Cluster& cluster) {
   const double time = ratio_until(pair, kSeconds + place, target);
-  if (!is_visible(time)) return "";
+  if (!is_visible(time)) return {};
   const std::vector<double> seeds = ratios_until(pair, kSeconds + place, target);
   const Bounds interval = interval_of(seeds), of_estimate = range_of_estimate(pair, place);
   const Speed speed{.cluster = place,
@@ -198,8 +204,9 @@ std::string time_until_text(const Pair& pair, double target, std::size_t place, 
                     .high = std::fmax(time, interval.high) * of_estimate.high,
                     .uncertain = uncertain_of(pair)};
   const bool by_seeds = interval.low < 1 && interval.high > 1, open = speed.low < 1 && speed.high > 1;
-  return verb_of(speed) + speed_text(speed, cluster.name) +
-         in_brackets(interval_text(seeds, time < 1), open && !by_seeds ? range_text(speed, cluster) : "");
+  const std::string range = open && !by_seeds ? range_text(speed, cluster) : "";
+  return {verb_of(speed), speed_text(speed, cluster.name) + in_brackets(interval_text(seeds, time < 1), range),
+          time > 1};
 }
 
 /// Returns the times until a loss is reached on the clusters that the answer on the whole run (with the arms of `best`)
@@ -210,12 +217,13 @@ std::string times_until(const Report& report, const Pair& best, const Pair& pair
   for (const Speed& speed : named_speeds(best)) places.push_back(speed.cluster);
   if (places.empty() && !pair.here.seconds.empty()) places = {0};
   std::string text;
-  bool faster = false;
+  TimeUntil last;
   for (const std::size_t place : places) {
-    const std::string next = time_until_text(pair, target, place, report.comparison.clusters[place]);
-    const bool turns = !text.empty() && faster && ratio_until(pair, kSeconds + place, target) < 1;
-    text = both(text, next, turns ? ", but " : " and ");
-    faster = ratio_until(pair, kSeconds + place, target) > 1;
+    const TimeUntil next = time_until(pair, target, place, report.comparison.clusters[place]);
+    if (next.text.empty()) continue;
+    const bool turns = last.faster && !next.faster;
+    text = both(text, (next.verb == last.verb ? "" : next.verb) + next.text, turns ? ", but " : " and ");
+    last = next;
   }
   return text;
 }

@@ -85,7 +85,7 @@ TEST_CASE("report: one page with everything in it") {
                            "the same final loss as adam",
                            "In the same 40 steps it sends ",
                            "some of these took up to 2.9 times as long when measured.",
-                           "more or less time than estimated.</li>\n<li>A step computes for ",
+                           "<li>A step computes for ",
                            "Diverged: mad (2 of 2 seeds)",
                            "vs fp16:",
                            "paired seeds",
@@ -372,11 +372,7 @@ TEST_CASE(
   const std::regex stages("Its 10 dense steps send [0-9]+% of its bytes; after them a step with an exchange sends ");
   CHECK(std::regex_search(page, faster));
   CHECK(std::regex_search(page, stages));
-  CHECK_THAT(
-      page,
-      Contains("<li>The ranges for whole runs hold if its exchanges take up to 50% (eth1) or 20% (ib100) more or less "
-               "time than estimated.</li>") &&
-          Contains("<li>A step computes for 12 us; the longer it computes, the less the exchanges matter.<"));
+  CHECK_THAT(page, Contains("<li>A step computes for 12 us; the longer it computes, the less the exchanges matter.<"));
   CHECK_THAT(page, Contains("<li>It is slower on ib100 because of latency: ") && !Contains(" times as long on eth25"));
 }
 

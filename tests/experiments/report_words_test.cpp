@@ -195,12 +195,12 @@ TEST_CASE("report: one seed has no band, in the captions either") {
 
 namespace {
 
-/// What speeds_of and the notes say about two arms that exchange these vectors in all 10 steps or in the first 4.
+/// What speeds_of and costs_text say about two arms that exchange these vectors in all 10 steps or in the first 4.
 struct Compared {
   Speed speed;
   double time;  ///< of the baseline
   Uncertain uncertain;
-  std::string notes;
+  std::string costs;
 };
 
 Compared compare_exchanges(const netmodel::TrafficList& there, const netmodel::TrafficList& here, bool here_compresses,
@@ -221,7 +221,7 @@ Compared compare_exchanges(const netmodel::TrafficList& there, const netmodel::T
   const Report report = report_on(std::move(runs));
   const Pair pair = pair_of(report, report.comparison.verdicts.front());
   return {speeds_of(pair).front(), pair.there.seconds.front().seconds.mean, uncertain_of(pair),
-          join(cost_notes(report, report.comparison.verdicts.front()), " ")};
+          costs_text(report, report.comparison.verdicts.front())};
 }
 
 }  // namespace
@@ -239,16 +239,14 @@ TEST_CASE("report: the range of a speed varies the exchanges of both arms, if th
   CHECK(same.speed.ratio == Approx(ratio(same, 1, 1)).epsilon(1e-6));
   CHECK(same.speed.low == Approx(ratio(same, 0.5, 0.5)).epsilon(1e-6));
   CHECK(same.speed.high == Approx(ratio(same, 1.5, 1.5)).epsilon(1e-6));
-  CHECK_THAT(same.notes,
-             Contains("The ranges for whole runs hold if the exchanges of both arms take up to 50% more or less time"));
+  CHECK_THAT(same.costs, Contains(" with all exchange times ±50%)"));
   netmodel::TrafficList hidden = dense_exchange(), other = dense_exchange();
   hidden.front().overlaps_backward = true;
   CHECK(compare_exchanges(hidden, dense_exchange(), false).uncertain == Uncertain::both);
   other.front().messages += 1;
   const Compared different = compare_exchanges(dense_exchange(), other, false);
   CHECK(different.uncertain == Uncertain::arm);
-  CHECK_THAT(different.notes,
-             Contains("The ranges for whole runs hold if its exchanges take up to 50% more or less time"));
+  CHECK_THAT(different.costs, Contains(" with its exchange times ±50%)"));
   const Compared bits = compare_exchanges(dense_exchange(), compressed_exchange(), true);
   CHECK(bits.uncertain == Uncertain::arm);
   CHECK(bits.speed.low ==
@@ -257,13 +255,12 @@ TEST_CASE("report: the range of a speed varies the exchanges of both arms, if th
   const Compared back = compare_exchanges(compressed_exchange(), dense_exchange(), false, true);
   const Compared bothbits = compare_exchanges(compressed_exchange(), other, true, true);
   CHECK(bothbits.uncertain == Uncertain::each);
-  CHECK_THAT(bothbits.notes, Contains("The ranges for whole runs hold if the exchanges of either arm take up to 50%"));
+  CHECK_THAT(bothbits.costs, Contains(" with each arm's exchange times ±50%)"));
   const double here = bothbits.time / bothbits.speed.ratio - computing, there = bothbits.time - computing;
   CHECK(bothbits.speed.high == Approx((computing + 1.5 * there) / (computing + 0.5 * here)).epsilon(1e-3));
   CHECK(bothbits.speed.low == Approx((computing + 0.5 * there) / (computing + 1.5 * here)).epsilon(1e-3));
   CHECK(back.uncertain == Uncertain::baseline);
-  CHECK_THAT(back.notes,
-             Contains("The ranges for whole runs hold if its baseline's exchanges take up to 50% more or less time"));
+  CHECK_THAT(back.costs, Contains(" with the baseline's exchange times ±50%)"));
   CHECK(back.speed.high == Approx(ratio(back, 1.5, 0) * (computing / (back.time / back.speed.ratio))).epsilon(1e-2));
   // A boundary's codec counts, too.
   netmodel::TrafficList boundary = dense_exchange();
@@ -271,7 +268,7 @@ TEST_CASE("report: the range of a speed varies the exchanges of both arms, if th
   CHECK(compare_exchanges(boundary, dense_exchange(), false).uncertain == Uncertain::baseline);
 }
 
-TEST_CASE("report: a speed without a range has no note on ranges") {
+TEST_CASE("report: a speed without a range has no range in brackets") {
   std::vector<Run> runs;
   add(runs, options_of("adam"), {1, 1.1});
   add(runs, options_of("sgd"), {1, 1.1});
@@ -283,7 +280,7 @@ TEST_CASE("report: a speed without a range has no note on ranges") {
   request.comparison.rules.forward = request.comparison.rules.backward = request.comparison.rules.optimizer =
       netmodel::Seconds(0);
   const std::string page = answers_html(report_of({std::move(runs), {}}, request, netmodel::LinkLoad()));
-  CHECK_THAT(page, Contains("is an estimated 2 times as fast on eth1.") && !Contains("The ranges for whole runs"));
+  CHECK_THAT(page, Contains("is an estimated 2 times as fast on eth1."));
 }
 
 TEST_CASE("report: other numbers of samples and of clusters on which an arm is slower are part of the answer") {
