@@ -228,6 +228,12 @@ void check_steps(const Facts& facts, Found& found) {
                    compressed ? Cause::compressed_steps_explode : Cause::frozen_steps_explode, text, hint});
 }
 
+/// Returns the number of steps that a run was to take; of a run by epochs, those that it took.
+double steps_of(const Facts& facts) {
+  const double wanted = number_of(facts.log.header(), "steps", 0);
+  return wanted > 0 || facts.steps.empty() ? wanted : static_cast<double>(facts.steps.back().step);
+}
+
 void check_freeze(const Facts& facts, Found& found) {
   if (facts.freeze_step == 0) return;
   const double memory = 1 / (1 - number_of(facts.log.header(), "optimizer.beta2", 0.999));
@@ -244,7 +250,7 @@ void check_freeze(const Facts& facts, Found& found) {
   if (!few && !drifted) return;
   std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
   const double needed = kEarly * memory;
-  const bool short_run = few && !facts.steps.empty() && static_cast<double>(facts.steps.back().step) < needed;
+  const bool short_run = few && steps_of(facts) < needed;
   if (few) {
     text += "; with its beta2 it averages over about " + std::to_string(std::llround(memory)) +
             " steps, and needs at least " + std::to_string(std::llround(needed)) + " of them";

@@ -337,8 +337,9 @@ std::string findings_html(const Report& report) {
   if (report.findings.empty()) return "";
   std::set<std::string> runs;
   for (const SharedFinding& finding : report.findings) runs.insert(finding.paths.begin(), finding.paths.end());
-  return "<p class=\"facts\">" + html::counted(std::ssize(report.findings), "finding") + " on " +
-         html::counted(std::ssize(runs), "run") + ": <a href=\"#what-went-wrong\">What went wrong</a>.</p>\n";
+  return "<p class=\"facts\">In detail: <a href=\"#what-went-wrong\">What went wrong</a> (" +
+         html::counted(std::ssize(report.findings), "finding") + " on " + html::counted(std::ssize(runs), "run") +
+         ").</p>\n";
 }
 
 /// Returns the name of the data's file or folder if all runs read the same one: "a9a"; otherwise the kind of data.
@@ -361,7 +362,7 @@ std::string front_html(const Report& report, const std::string& title) {
   const Comparison& comparison = report.comparison;
   return html::heading(1, title) + html::facts(facts_of(report)) + html::paragraph(question_of(report), "question") +
          answers_html(report) + html::blocks(best_table(comparison)) + html::paragraph(legend_of(report), "facts") +
-         findings_html(report) + html::list(cautions_of(report)) + times_html(report);
+         html::list(cautions_of(report)) + findings_html(report) + times_html(report);
 }
 
 }  // namespace onebit::experiments

@@ -144,13 +144,15 @@ struct Written {
   Index masked = 7;
   double error_norm = 1;               ///< norm of the workers' errors
   std::vector<double> evaluated = {};  ///< losses of evaluations at steps 0, 1, ...
+  std::string steps = "0";             ///< the option
   std::function<double(Index step)> loss = [](Index step) { return step <= 100 ? static_cast<double>(step) : 300.0; };
 };
 
 std::vector<Finding> findings_of(const Written& what) {
   const Folder folder;
   sim::LogHeader header = sample_header();
-  header.config = {{"optimizer", what.optimizer}, {"optimizer.beta2", "0.999"}, {"feedback", what.feedback}};
+  header.config = {
+      {"optimizer", what.optimizer}, {"optimizer.beta2", "0.999"}, {"feedback", what.feedback}, {"steps", what.steps}};
   header.probed = !what.probes.empty();
   {
     sim::LogWriter log(folder / "run.h5", header, false);
@@ -188,6 +190,13 @@ TEST_CASE("a freeze after fewer than a tenth of the variance's memory is early, 
   CHECK(early.severity == Severity::warning);
   CHECK(early.text.find("it averages over about 1000 steps") != std::string::npos);
   CHECK_FALSE(has(findings_of({.freeze = 100}), Cause::variance_frozen_early));
+  // What counts is how long the run was to be, not when it diverged.
+  const auto hint = [](const std::string& steps) {
+    return finding(findings_of({.freeze = 50, .steps = steps}), Cause::variance_frozen_early).hint;
+  };
+  CHECK(hint("99").starts_with("train longer"));
+  CHECK(hint("100").starts_with("freeze later"));
+  CHECK(hint("0").starts_with("freeze later"));  // 200 steps in the log
 }
 
 TEST_CASE("a loss that rises at the freeze is told with the means of a tenth of the run") {
