@@ -197,7 +197,7 @@ std::string explosion_hint(const std::string& optimizer, bool compressed, Index 
   if (!compressed) return bound + " bounds the steps";
   const std::string arm = floor ? std::string(" --arm floor:optimizer.variance-floor=") + optim::kFloorToTry
                                 : " --arm eps:optimizer.eps=1e-5";
-  return "the freeze alone may be harmless: try " + bound +
+  return "the freeze may do no harm without compression: try " + bound +
          ", or a codec with more bits, with 'onebit analyze --validate --seeds 5 --freeze-at " +
          std::to_string(freeze_step) + arm + " --arm int8:codec=int8 -o DIR' and the run's options other than --freeze";
 }

@@ -68,12 +68,12 @@ std::string extent_text(const Verdict& verdict) {
   return ", by " + ends_text(difference) + hinge_text(verdict);
 }
 
-/// Returns "; averaged over the last fifth of the run, it is 0.44% to 4.19% higher" for an unresolved verdict that
+/// Returns "; but averaged over the last fifth of the run, it is 0.44% to 4.19% higher" for an unresolved verdict that
 /// hinges on the last evaluation; otherwise empty.
 std::string late_text(const Verdict& verdict) {
   if (!verdict.late) return "";
   const std::string which = verdict.late->mean > 0 ? " higher" : " lower";
-  return "; averaged over the last fifth of the run, it is " +
+  return "; but averaged over the last fifth of the run, it is " +
          (analysis::in_times(*verdict.late) ? analysis::range_text(*verdict.late) : ends_text(*verdict.late) + which);
 }
 

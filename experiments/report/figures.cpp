@@ -202,10 +202,11 @@ Figure stability_figure(const analysis::Comparison& comparison, std::span<const 
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view) {
   Figure figure{
       .name = "tensors-" + arm,
-      .caption = std::string("Stability ratio of every tensor's variance") +
-                 (view.freeze_step > 0 ? " until the freeze" : "") +
-                 "; bright means stable, grey means that the ratio is not known. The colours mean the same in the "
-                 "maps of all arms."};
+      .caption =
+          std::string("Stability ratio of every tensor's variance") +
+          (view.freeze_step > 0 ? " until the freeze" : "") +
+          "; bright means stable, light grey means that the ratio is not known. The colours mean the same in the "
+          "maps of all arms."};
   figure.map = {.title = "Stability by tensor, " + arm,
                 .x_label = "step",
                 .rows = {},

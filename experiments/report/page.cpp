@@ -121,6 +121,17 @@ std::string thresholds_html(const analysis::VarianceView& view) {
              "facts");
 }
 
+std::string drift_html(const analysis::Drift& drift) {
+  if (drift.steps.empty()) return "";
+  return html::table(drift_table(drift)) +
+         html::paragraph(
+             "'shadow' is the variance as it would be without the freeze. 'typical change of the rate' is the factor, "
+             "up or down, by which it would change a coordinate's step, lr/(sqrt(v) + eps) (geometric mean). 'moved' "
+             "is "
+             "the share of coordinates whose sqrt(v) differs by more than --probe.moved.",
+             "facts");
+}
+
 /// Says when the variance was frozen, and when each rule would have frozen it.
 std::string freeze_text(const analysis::VarianceView& view, const Run& run) {
   if (analysis::option_of(run.header, "freeze.scope") == "tensor")
@@ -155,7 +166,7 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
     body +=
         html::heading(3, arm->name) + html::paragraph(freeze_text(view, example_of(*arm))) +
         html::paragraph("Seed " + std::to_string(example_of(*arm).summary.seed) + ". Rules: " + rule_of(view) + ".") +
-        thresholds_html(view) + html::table(drift_table(view.drift)) + html::table(tensors_table(view));
+        thresholds_html(view) + drift_html(view.drift) + html::table(tensors_table(view));
     body += figures_html(figures, numbered("tensors", a));
     if (report.step_sizes[a])
       body += html::table(steps_table(*report.step_sizes[a])) + figures_html(figures, numbered("steps", a));
@@ -183,16 +194,17 @@ std::string network_html(const Report& report) {
       html::paragraph("The table shows the bytes that one worker sends, 'up' as a worker and 'down' as a server.") +
       html::table(network_table(report));
   if (!comparison.arms.front().seconds.empty()) {
-    body += html::paragraph(
-                "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
-                "run with compute, codec and update.") +
-            html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
-            html::table(parts_table(report)) +
-            html::paragraph(
-                "NCCL chooses a protocol by the size of a message and the network. A protocol with a lower "
-                "latency sends more slowly. Coding is estimated from the memory that it touches, without the start of "
-                "kernels.",
-                "facts");
+    body +=
+        html::paragraph(
+            "Estimates for clusters: 'communication per step' prices the recorded communication alone, 'time of the "
+            "run' the whole run with computing, codec and update, and 'parts of a mean step' divides a step.") +
+        html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
+        html::table(parts_table(report)) +
+        html::paragraph(
+            "NCCL chooses a protocol by the size of a message and the network. A protocol with a lower "
+            "latency sends more slowly. Coding is estimated from the memory that it touches, without the start of "
+            "kernels.",
+            "facts");
   }
   if (std::isfinite(comparison.target) && (comparison.target_is_given || comparison.arms.size() > 1)) {
     body +=

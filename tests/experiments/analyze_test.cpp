@@ -92,8 +92,9 @@ TEST_CASE("analyze: where compressed steps explode, the advice names a lower rat
   REQUIRE(swept("3,4").status == 0);
   const std::string exploded = "divided by small frozen denominators";
   const std::string out = analyze(folder, {"0.001,3,4"}).out;
-  CHECK_THAT(out, Contains(exploded) && Contains("; lower optimizer.lr (at 0.001, every run ended below its starting "
-                                                 "loss); if you keep this rate, the freeze alone may be harmless"));
+  CHECK_THAT(out, Contains(exploded) &&
+                      Contains("; lower optimizer.lr (at 0.001, every run ended below its starting "
+                               "loss); if you keep this rate, the freeze may do no harm without compression"));
   CHECK_THAT(out, !Contains("(at 3, every run"));
   CHECK_THAT(analyze(folder, {"3,4"}).out, Contains(exploded) && !Contains("every run ended below"));
 }
