@@ -140,8 +140,8 @@ class Optimizer {
 /// The codecs that an optimizer accepts.
 enum class Codecs { any, its_own, none };
 
-/// Number of steps of one kind: steps of the same phase, all of which synchronise (StepReport::synchronised) or none of
-/// which does. They have the same exchanges.
+/// Number of steps of one kind. Steps are of the same kind if they belong to the same phase and either all synchronise
+/// (StepReport::synchronised) or all do not. They have the same exchanges.
 struct StepCount {
   Phase phase = Phase::dense;
   bool synchronised = true;

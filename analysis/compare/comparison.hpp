@@ -24,9 +24,9 @@ struct ComparisonRequest {
 
 struct Comparison {
   std::string baseline;  ///< arm with which those without a parent among the runs are compared
-  /// The requested loss; by default the lowest loss that every finished run reached, counting only the arms at the best
-  /// learning rate of their grid that did not end above their starting loss (common_target). Arms at other rates, which
-  /// may learn nothing, need not have reached it.
+  /// The requested loss; by default the lowest loss that every finished run reached. Only those arms count that are at
+  /// the best learning rate of their grid and did not end above their starting loss (common_target). Arms at other
+  /// rates, which may learn nothing, need not have reached it.
   double target = std::numeric_limits<double>::quiet_NaN();
   bool target_is_given = false;     ///< whether the target was requested
   bool target_skips_risen = false;  ///< whether the default target leaves out an arm that ended above its start

@@ -113,8 +113,8 @@ std::string text_of(const std::vector<Verdict>& verdicts);
 std::string untrained_text(const std::string& arm, const StartAndEnd& losses);
 
 /// Returns "detecting 1% takes about 11 seeds, showing equivalence within 1% about 14 seeds if the losses agree". If
-/// the observed difference is larger than the one to detect, the text also contains ", the observed difference about 18
-/// seeds".
+/// the observed difference is larger than the difference to be detected, the text also says how many seeds the observed
+/// one needs: ", the observed difference about 18 seeds".
 std::string need_text(const Verdict& verdict);
 
 /// Returns "accuracy is 1.2 points lower (95% interval -2 to -0.4, not counted among the comparisons)"; empty unless

@@ -86,8 +86,8 @@ struct FreezeRow {
   std::vector<CompressedCost> arms;  ///< costs of the compressed runs, [arms]
 };
 
-/// Earliest candidate at which, as at every later candidate that any selection seed reached, the total cost with the
-/// first arm is within the margin for every selection seed.
+/// Earliest candidate such that, at it and at every later candidate reached by any selection seed, the total cost with
+/// the first arm is within the margin for every selection seed.
 struct FreezeChoice {
   std::size_t row = 0;
   FreezeCost freeze, together;  ///< costs over the judging seeds; the two verdicts hold jointly

@@ -80,9 +80,10 @@ struct VarianceOptions {
 /// Returns the series to which the thresholds apply: the l1 norm of the corrected variance, at the rule's lag.
 const StabilitySeries& rule_series(const VarianceView& view);
 
-/// Returns the freeze step if the rule's ratio is not known after the freeze, or the last step for which it is known if
-/// that is at most one lag after the freeze and the norm of the variance is known later. Otherwise (for example,
-/// because probes after the freeze are one lag apart), and if nothing froze, returns 0.
+/// If the rule's ratio is not known at any step after the freeze, returns the freeze step. If the last step with a
+/// known ratio is at most one lag after the freeze, and the norm of the variance is known at a later step, returns that
+/// last step. Otherwise (for example, because probes after the freeze are one lag apart), and if nothing froze, returns
+/// 0.
 Index cut_off(const VarianceView& view);
 
 /// Analyses the variance of a run. Throws ConfigError if the log has no variance or no steps, and IoError if the reader

@@ -35,8 +35,8 @@ struct SumKernel {
   }
 };
 
-/// Subtracts the sender's row, in which the codec left what the merge dropped, from the receiver's row. The receiver's
-/// row then holds only the elements that were encoded.
+/// Subtracts the sender's row, in which the codec left the elements that the merge dropped, from the receiver's row.
+/// The receiver's row then holds only the elements that were encoded.
 struct KeepKernel {
   MergePairs pairs;
   ONEBIT_HOST_DEVICE void operator()(Index pair, Index i) const {

@@ -116,7 +116,7 @@ Option<Config> repeated(const std::string& name, const std::string& help, Place 
   return holding(ValueKind::repeated, row);
 }
 
-/// Returns the row of an option that takes one of a few words.
+/// Returns the row of an option whose value is one of a fixed set of words.
 template <class Config = sim::RunConfig, class Place, class Value>
 Option<Config> choice(const std::string& name, const std::string& help, Place place,
                       std::map<std::string, Value> words) {

@@ -15,9 +15,8 @@ std::string described(const netmodel::Cluster& cluster);
 /// Returns a line for each cluster: "eth10: 10 Gb/s Ethernet, TCP; here 4 nodes x 1 GPU (a100), ...".
 std::vector<std::string> cluster_lines(const Report& report);
 
-/// Returns what the mean step of each shown arm spends its time on, on the first cluster: "Time of a step on eth10:
-/// adam: 1.08 ms (latency 88%, sending 9%, computing 3%); ...". An arm without a step is left out. Empty without
-/// clusters or steps.
+/// Returns a breakdown of the mean step of each shown arm on the first cluster: "Time of a step on eth10: adam: 1.08 ms
+/// (latency 88%, sending 9%, computing 3%); ...". An arm without a step is left out. Empty without clusters or steps.
 std::string parts_line(const Report& report);
 
 /// Says how long an arm's run takes on the clusters where it takes the most and the least time, and what share of that

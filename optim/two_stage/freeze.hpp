@@ -35,9 +35,9 @@ Index default_dwell(Index lag);
 /// Decides after each dense update whether to freeze the variance now. DeepSpeed has only the fixed policy.
 ///
 /// published: freezes at the first update at which the ratio of the stored variance reaches the threshold (1-bit Adam,
-/// Tang et al. 2021, section 7.1; here the ratio is symmetric). Under both rules, a ratio counts only once `after`
-/// updates have been made and the learning-rate warm-up is over. The stored variance starts at 0, so its ratio begins
-/// far below 1; if gradients shrink, the ratio rises to 1 and then falls again. While it rises, it may reach any
+/// Tang et al. 2021, section 7.1; here the ratio is symmetric). Under both rules, ratios are ignored until the number
+/// of updates has reached `after` and the learning-rate warm-up is over. The stored variance starts at 0, so its ratio
+/// begins far below 1; if gradients shrink, the ratio rises to 1 and then falls again. While it rises, it may reach any
 /// threshold.
 ///
 /// auto: freezes when the ratio of the corrected variance, which preconditions the steps, has stayed at or above the

@@ -58,7 +58,7 @@ inline constexpr std::int32_t kNoLabel = -1;
 /// Row number of an unused slot of a bag. Unused slots may stand anywhere in the bag.
 inline constexpr std::int32_t kNoRow = -1;
 
-/// An embedding table of a recommendation model, from which every example looks up a bag of rows.
+/// An embedding table of a recommendation model. For every example, a bag of rows is looked up in it.
 struct BagTable {
   Index rows = 0;   ///< rows of the table, at most 2^31 - 1
   Index slots = 1;  ///< largest number of rows in a bag

@@ -25,7 +25,7 @@ struct SendingColumns {
   static SendingColumns one(Index columns);
   /// Returns the table of columns for the case that every sender sends `columns` of them: [senders][columns].
   static SendingColumns blocks(Index senders, Index columns);
-  /// Returns the table of columns for the case that every worker sends `columns` of them to all workers:
+  /// Returns the table of columns for the case in which every worker sends `columns` columns to all workers:
   /// [workers][columns].
   static SendingColumns everyone(Index workers, Index columns);
 };

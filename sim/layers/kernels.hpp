@@ -40,7 +40,7 @@ struct Gelu {
   }
 };
 
-/// Calls use with an object of the activation's type.
+/// Calls `use`, passing it an object of the activation's type.
 template <class Use>
 void with_type(Activation activation, const Use& use) {
   switch (activation) {
