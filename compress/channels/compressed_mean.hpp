@@ -37,7 +37,7 @@ class CompressedMean {
   /// Whether this step is one of the first steps, whose vectors are averaged uncompressed. Such steps leave no errors.
   bool averages() const { return averages(step_); }
 
-  /// Takes the vectors of a group of this device's workers. Groups come in order, each worker once.
+  /// Takes the vectors of a group of this device's workers. The calls pass the groups in order, and every worker once.
   void absorb(Range group, const EncodeInput& input);
 
   /// The packed signs that hold this step's mean after the exchange, for kernels that read signs instead of numbers.

@@ -23,7 +23,7 @@ struct SendingColumns {
 
   /// Returns the table of columns for a model that is cut between two groups of workers: one sender sends all columns.
   static SendingColumns one(Index columns);
-  /// Returns the table of columns for the case that every sender sends `columns` of them: [senders][columns].
+  /// Returns the table of columns for the case in which every sender sends `columns` columns: [senders][columns].
   static SendingColumns blocks(Index senders, Index columns);
   /// Returns the table of columns for the case in which every worker sends `columns` columns to all workers:
   /// [workers][columns].
