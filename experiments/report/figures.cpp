@@ -80,23 +80,31 @@ std::string curveless_text(std::span<const std::string> arms, std::span<const an
          ": no ratio is known, because there are too few steps before the freeze for this lag.";
 }
 
+/// Returns the step at which the variance was frozen, or else the last step.
+Index end_of_dense(const analysis::VarianceView& view) {
+  return view.freeze_step > 0 ? view.freeze_step : view.steps.back();
+}
+
+/// Whether two curves have the same values at all steps up to a last one at which both are known, at least two.
+bool coincide(const analysis::VarianceView& one, const analysis::VarianceView& other, Index last) {
+  const std::vector<double>&here = rule_series(one).ratio, &there = rule_series(other).ratio;
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < std::min(here.size(), there.size()) && one.steps[i] <= last; ++i) {
+    if (std::isnan(here[i]) || std::isnan(there[i])) continue;
+    if (one.steps[i] != other.steps[i] || here[i] != there[i]) return false;
+    ++known;
+  }
+  return known > 1;
+}
+
 /// Names pairs of arms whose curves coincide up to a freeze, so that one hides the other; empty if there are none.
 std::string hidden_text(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
   std::string text;
   for (std::size_t a = 0; a < arms.size(); ++a) {
     for (std::size_t b = a + 1; b < arms.size(); ++b) {
-      const std::vector<double>&here = rule_series(views[a]).ratio, &there = rule_series(views[b]).ratio;
-      const Index first = std::min(views[a].freeze_step > 0 ? views[a].freeze_step : views[a].steps.back(),
-                                   views[b].freeze_step > 0 ? views[b].freeze_step : views[b].steps.back());
-      std::size_t known = 0, same = 0;
-      for (std::size_t i = 0; i < std::min(here.size(), there.size()) && views[a].steps[i] <= first; ++i) {
-        if (std::isnan(here[i]) || std::isnan(there[i])) continue;
-        ++known;
-        if (views[a].steps[i] == views[b].steps[i] && here[i] == there[i]) ++same;
-      }
-      if (known > 1 && same == known)
-        text +=
-            " Up to step " + std::to_string(first) + ", the curve of " + arms[b] + " hides that of " + arms[a] + ".";
+      const Index last = std::min(end_of_dense(views[a]), end_of_dense(views[b]));
+      if (coincide(views[a], views[b], last))
+        text += " Up to step " + std::to_string(last) + ", the curve of " + arms[b] + " hides that of " + arms[a] + ".";
     }
   }
   return text;
