@@ -253,7 +253,7 @@ std::string evidence_html(const Report& report, const Verdict& verdict) {
   std::vector<std::string> lines = {evidence_text(report, verdict)};
   const std::string accuracy = lines.front().empty() ? "" : analysis::accuracy_text(verdict);
   if (!accuracy.empty()) lines.push_back("Its " + accuracy + ".");
-  if (!verdict.late_warning.empty()) lines.push_back("Warning: " + verdict.late_warning + ".");
+  if (!verdict.late_warning.empty()) lines.push_back(warning_line(verdict.late_warning));
   if (is_comparable(verdict)) {
     for (std::string& note : cost_notes(report, verdict)) lines.push_back(std::move(note));
   }
@@ -306,6 +306,10 @@ std::string diverged_seeds(const ArmFigures& arm) {
   return std::to_string(arm.diverged) + " of " + html::counted(arm.runs, "seed");
 }
 
+std::string warning_line(const std::string& text) {
+  return "Warning: " + text + ".";
+}
+
 std::string answers_html(const Report& report) {
   const Comparison& comparison = report.comparison;
   std::string html;
@@ -332,7 +336,7 @@ std::vector<std::string> warnings_on(const Verdict& verdict, const Comparison& c
   };
   std::vector<std::string> lines;
   for (const std::string& warning : verdict.warnings) {
-    if (!is_of_a_run(warning)) lines.push_back("Warning: " + warning + ".");
+    if (!is_of_a_run(warning)) lines.push_back(warning_line(warning));
   }
   return lines;
 }

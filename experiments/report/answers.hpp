@@ -12,6 +12,9 @@ std::string diverged_seeds(const analysis::ArmFigures& arm);
 /// Without verdicts, returns how far the arms at the best rates got.
 std::string answers_html(const Report& report);
 
+/// Returns a warning as the page words it: "Warning: TEXT.".
+std::string warning_line(const std::string& text);
+
 /// Returns the warnings of a verdict, except the warnings about unfinished runs: the page lists these with their arm.
 std::vector<std::string> warnings_on(const analysis::Verdict& verdict, const analysis::Comparison& comparison);
 

@@ -50,7 +50,7 @@ JointWarning joint_warning(const Comparison& comparison, const TextOf& text_of, 
     const analysis::RateGrid grid = whole_grid(comparison, name);
     const std::string text = text_of(grid);
     if (text.empty()) continue;
-    joint.own.push_back("Warning: " + text + ".");
+    joint.own.push_back(warning_line(text));
     arms.push_back(grid.name + " (" + shortest(grid.rates[*grid.best]) + ")");
     gap = std::max(gap, grid.gap_at_best());
   }
@@ -124,7 +124,7 @@ std::vector<std::string> cautions_of(const Report& report) {
   lines.push_back(last_line(comparison));
   for (const Verdict& verdict : comparison.verdicts) {
     for (const std::string& line : warnings_on(verdict, comparison)) {
-      if (line == "Warning: " + verdict.late_warning + ".") continue;  // the answer and its evidence say so
+      if (line == warning_line(verdict.late_warning)) continue;  // the answer and its evidence say so
       const auto found = std::ranges::find_if(
           joint, [&](const JointWarning& each) { return std::ranges::find(each.own, line) != each.own.end(); });
       const std::string& text = found == joint.end() ? line : found->text;
