@@ -273,6 +273,7 @@ if clang_works; then job ci-clang 2; else skip clang "clang++ with sanitizers an
 race_job
 if fuzzer_works; then
   timed "fuzzing" check "fuzzing every reader for 60 seconds" scripts/fuzz.sh 60s
+  if [[ -s build/fuzz/findings.txt ]]; then summary+=("$(<build/fuzz/findings.txt)"); fi
 else
   skip fuzz "clang++ -fsanitize=fuzzer does not work here"
 fi

@@ -218,6 +218,10 @@ StartAndEnd losses_of(const Run& run) {
   return {start, end, 1, end > start ? 1 : 0};
 }
 
+bool ended_above_start(const Run& run) {
+  return outcome_of(run) == Outcome::finished && !run.evaluations.empty() && losses_of(run).rose();
+}
+
 StartAndEnd start_and_end(const Arm& arm) {
   StartAndEnd losses{0, 0, 0, 0};
   for (const Run& run : arm.runs) {

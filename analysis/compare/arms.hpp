@@ -89,6 +89,9 @@ StartAndEnd start_and_end(const Arm& arm);
 /// Returns the losses of one finished run, which must have evaluations.
 StartAndEnd losses_of(const Run& run);
 
+/// Whether a run finished and ended above its starting loss; false for a run without evaluations.
+bool ended_above_start(const Run& run);
+
 /// Groups runs into arms. If every arm has a label, arms are named by their labels and the options in which they differ
 /// (arm_names), and are sorted by both. Otherwise they are named after their files, <arm>-<seed>.h5, if that gives
 /// distinct names, and then stay in order of appearance; failing that, they are named by the options in which they

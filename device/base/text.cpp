@@ -116,6 +116,12 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text;
+}
+
 std::string join(std::span<const std::string> items, std::string_view separator) {
   std::string text;
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -42,6 +42,9 @@ std::string shell_word(const std::string& word);
 /// Whether a list of words separated by blanks contains this word.
 bool has_word(std::string_view words, std::string_view word);
 
+/// A text whose first letter is a capital, if it is one of ASCII's letters.
+std::string capitalised(std::string text);
+
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
 

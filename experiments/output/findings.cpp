@@ -125,8 +125,7 @@ RunFindings findings_on(const Arm& arm) {
 /// Whether every run of an arm finished below its starting loss.
 bool all_trained(const Arm& arm) {
   return std::ranges::all_of(arm.runs, [](const analysis::Run& run) {
-    const bool rose = !run.evaluations.empty() && losses_of(run).rose();
-    return outcome_of(run) == analysis::Outcome::finished && !rose;
+    return outcome_of(run) == analysis::Outcome::finished && !ended_above_start(run);
   });
 }
 
@@ -216,9 +215,7 @@ std::string line_on(const std::vector<std::string>& names, const SharedFinding& 
   std::erase_if(part.seeds,
                 [&](const auto& runs) { return std::ranges::find(names, arms[runs.first].name) == names.end(); });
   if (part.seeds.empty()) return "";
-  std::string severity(analysis::name(part.severity));
-  severity.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(severity.front())));
-  return severity + ": " + runs_text(part, arms) + ": " + part.text;
+  return capitalised(std::string(analysis::name(part.severity))) + ": " + runs_text(part, arms) + ": " + part.text;
 }
 
 }  // namespace onebit::experiments

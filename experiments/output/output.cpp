@@ -186,10 +186,17 @@ std::string indented(const Json& json) {
 }
 
 std::string seconds_text(double seconds) {
-  if (!std::isfinite(seconds)) return "-";
-  if (seconds >= 1) return number(seconds, 3) + " s";
-  if (seconds >= 1e-3) return number(seconds * 1e3, 3) + " ms";
-  return number(seconds * 1e6, 3) + " us";
+  return seconds_texts({&seconds, 1}).front();
+}
+
+std::vector<std::string> seconds_texts(std::span<const double> seconds) {
+  double longest = 0;
+  for (const double value : seconds) longest = std::fmax(longest, std::isfinite(value) ? value : 0);
+  const double factor = longest >= 1 ? 1 : longest >= 1e-3 ? 1e3 : 1e6;
+  const std::string unit = longest >= 1 ? " s" : longest >= 1e-3 ? " ms" : " us";
+  std::vector<std::string> texts;
+  for (const double value : seconds) texts.push_back(std::isfinite(value) ? number(value * factor, 3) + unit : "-");
+  return texts;
 }
 
 std::string ratio_text(double ratio) {

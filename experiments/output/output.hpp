@@ -2,6 +2,7 @@
 // Output of the program: aligned tables for people, or one JSON object for other programs.
 
 #include <iosfwd>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,8 @@ std::string indented(const Json& json);
 
 /// Formats a time in a suitable unit, e.g. "4.07 ms".
 std::string seconds_text(double seconds);
+/// Formats the times of one column of a table, all in the unit that suits the longest.
+std::vector<std::string> seconds_texts(std::span<const double> seconds);
 /// Formats a ratio, e.g. "5.66x".
 std::string ratio_text(double ratio);
 

@@ -241,11 +241,9 @@ std::string evidence_text(const Report& report, const Verdict& verdict) {
       verdict.judgement == Judgement::too_few_seeds && !verdict.seeds.empty() && std::isfinite(verdict.difference.mean);
   if (!one_pair && !std::isfinite(verdict.difference.low)) return "";
   const bool open = verdict.judgement == Judgement::not_resolved;
-  std::string text =
-      one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both arms have."
-               : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + "." + means_text(report, verdict);
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  return text;
+  return capitalised(one_pair ? analysis::shift_text(verdict.difference) + " with the one seed that both arms have."
+                              : shift_of(verdict) + (open ? "; " + need_of(verdict) : "") + "." +
+                                    means_text(report, verdict));
 }
 
 /// Returns the evidence for an answer, in a part of the page that the reader can open.

@@ -84,9 +84,7 @@ std::vector<JointWarning> rate_warnings(const Comparison& comparison) {
 /// loss, ended above its starting loss; otherwise empty.
 std::string risen_text(const Report& report, const ArmFigures& arm) {
   const analysis::Arm& runs = *std::ranges::find(report.arms, arm.name, &analysis::Arm::name);
-  const Index risen = std::ranges::count_if(runs.runs, [](const analysis::Run& run) {
-    return outcome_of(run) == analysis::Outcome::finished && !run.evaluations.empty() && losses_of(run).rose();
-  });
+  const Index risen = std::ranges::count_if(runs.runs, analysis::ended_above_start);
   if (risen == 0 && !arm.above_start) return "";
   const std::string range = loss_range_text(arm);
   if (arm.finished < 2) return " (" + range + ")";

@@ -201,25 +201,36 @@ bool all_finished(const Comparison& comparison) {
 /// Number of clusters in the first table; the times on all of them are in a table further down.
 constexpr std::size_t kMostClusters = 4;
 
+/// Returns the mean time of each arm of the first table on a cluster.
+std::vector<std::string> times_on(std::size_t cluster, const Comparison& comparison) {
+  std::vector<double> means;
+  for (const std::string& name : front_arms(comparison))
+    means.push_back(figures_of(comparison, name).seconds[cluster].seconds.mean);
+  return seconds_texts(means);
+}
+
 Table best_table(const Comparison& comparison) {
   const bool clicks = has_auc(comparison.arms), crosses = has_boundary(comparison.arms);
   std::vector<std::string> header = {"arm", "learning rate", "final loss", clicks ? "AUC" : "accuracy", "bytes/worker"};
   if (crosses) header.emplace_back("at boundary");
   const std::size_t clusters = std::min(kMostClusters, comparison.arms.front().seconds.size());
+  std::vector<std::vector<std::string>> times;
   for (std::size_t c = 0; c < clusters; ++c) {
     header.push_back("est. on " + comparison.arms.front().seconds[c].cluster);
+    times.push_back(times_on(c, comparison));
   }
   const bool whole = all_finished(comparison), alone = comparison.arms.size() == 1;
   if (!whole) header.emplace_back("finished");
   Table table(header);
-  for (const std::string& name : front_arms(comparison)) {
-    const ArmFigures& arm = figures_of(comparison, name);
+  const std::vector<std::string> arms = front_arms(comparison);
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    const ArmFigures& arm = figures_of(comparison, arms[a]);
     std::vector<std::string> row = {
-        name_at_best(comparison, name), rate_text(arm.rates, alone || !is_at_best(comparison, name)),
+        name_at_best(comparison, arm.name), rate_text(arm.rates, alone || !is_at_best(comparison, arm.name)),
         arm.finished == 0 && arm.diverged > 0 ? "diverged" : final_loss_text(arm),
         clicks ? interval_text(arm.auc) : percent_interval(arm.accuracy), bytes_text(arm.bytes.mean)};
     if (crosses) row.push_back(bytes_text(arm.boundary_bytes.mean));
-    for (std::size_t c = 0; c < clusters; ++c) row.push_back(seconds_text(arm.seconds[c].seconds.mean));
+    for (const std::vector<std::string>& column : times) row.push_back(column[a]);
     if (!whole) row.push_back(std::to_string(arm.finished) + " of " + html::counted(arm.runs, "run"));
     table.add(std::move(row));
   }

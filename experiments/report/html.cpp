@@ -45,6 +45,35 @@ std::string breakable(const std::string& plain) {
   return html;
 }
 
+/// Returns the place after an option such as "--step.stretch" that begins at `at`; `at` itself if none does.
+std::size_t end_of_option(const std::string& plain, std::size_t at) {
+  const auto letter = [&](std::size_t i) {
+    return i < plain.size() && std::islower(static_cast<unsigned char>(plain[i])) != 0;
+  };
+  if (plain.compare(at, 2, "--") != 0 || !letter(at + 2)) return at;
+  std::size_t end = at + 2;
+  for (std::size_t i = end; letter(i) || (i < plain.size() && (plain[i] == '.' || plain[i] == '-')); ++i)
+    if (letter(i)) end = i + 1;  // a full stop after an option is not a part of it
+  return end;
+}
+
+/// Returns the text of a sentence in which no line breaks after the dashes of an option.
+std::string prose(const std::string& plain) {
+  std::string html;
+  for (std::size_t at = 0; at < plain.size();) {
+    const std::size_t option = std::min(plain.find("--", at), plain.size());
+    const std::size_t end = end_of_option(plain, option);
+    html += text(plain.substr(at, option - at));
+    if (end > option) {
+      html += "<span class=\"option\">" + text(plain.substr(option, end - option)) + "</span>";
+    } else {
+      html += text(plain.substr(option, 1));
+    }
+    at = std::max(end, option + 1);
+  }
+  return html;
+}
+
 /// A row of one cell is a heading over all columns. labelled: whether cells name their columns.
 std::string cells(const Table& table, std::size_t r, const std::vector<std::size_t>& columns, bool labelled) {
   const std::vector<std::string>&row = table.rows()[r], &header = table.rows().front();
@@ -111,7 +140,7 @@ std::string heading(int level, const std::string& plain) {
 
 std::string paragraph(const std::string& plain, const std::string& style) {
   if (plain.empty()) return "";
-  return element(style.empty() ? "p" : "p class=\"" + style + "\"", text(plain));
+  return element(style.empty() ? "p" : "p class=\"" + style + "\"", prose(plain));
 }
 
 std::string facts(const std::vector<std::string>& parts) {
@@ -123,7 +152,7 @@ std::string facts(const std::vector<std::string>& parts) {
 std::string list(const std::vector<std::string>& items) {
   if (items.empty()) return "";
   std::string inner = "\n";
-  for (const std::string& item : items) inner += element("li", text(item));
+  for (const std::string& item : items) inner += element("li", prose(item));
   return element("ul", inner);
 }
 
@@ -148,7 +177,7 @@ std::string blocks(const Table& table) {
 std::string figure(const std::string& svg, const std::string& caption, const std::string& style) {
   if (svg.empty()) return "";
   return element(style.empty() ? "figure" : "figure class=\"" + style + "\"",
-                 "\n" + svg + "\n" + element("figcaption", text(caption)));
+                 "\n" + svg + "\n" + element("figcaption", prose(caption)));
 }
 
 std::string identifier_of(const std::string& plain) {

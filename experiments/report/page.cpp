@@ -233,10 +233,8 @@ std::string theory_html(const Report& report, const std::vector<Figure>& figures
 
 std::string status_text(const Run& run) {
   constexpr std::string_view names[] = {"finished", "diverged", "failed", "unfinished"};
-  const analysis::Outcome outcome = outcome_of(run);
-  const std::string text(names[static_cast<std::size_t>(outcome)]);
-  const bool rose = outcome == analysis::Outcome::finished && !run.evaluations.empty() && losses_of(run).rose();
-  return rose ? text + " above its start" : text;
+  const std::string text(names[static_cast<std::size_t>(outcome_of(run))]);
+  return ended_above_start(run) ? text + " above its start" : text;
 }
 
 std::string runs_html(const Report& report) {

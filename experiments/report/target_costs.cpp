@@ -12,6 +12,7 @@
 #include "experiments/report/costs.hpp"
 #include "experiments/report/grids.hpp"
 #include "experiments/report/html.hpp"
+#include "experiments/report/ratios_until.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -20,26 +21,6 @@ using analysis::Arm;
 using analysis::ArmFigures;
 using analysis::Comparison;
 using analysis::RunCurve;
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kSteps = 0, kBytes = 2, kSeconds = 3;  // axes of RunCurve::x; kSeconds + c: on cluster c
-
-/// Returns the mean over an arm's finished runs of place(x, losses, target), with x on one axis.
-template <class Place>
-double mean_until(const ArmFigures& arm, std::size_t axis, double target, const Place& place) {
-  double sum = 0, count = 0;
-  for (const RunCurve& run : arm.run_curves) {
-    if (run.outcome != analysis::Outcome::finished) continue;
-    sum += place(run.x[axis], run.losses, target);
-    ++count;
-  }
-  return sum / count;
-}
-
-/// Returns the place on an axis at which an arm's finished runs first reached a loss, as the mean over these runs.
-double reached_in_the_mean(const ArmFigures& arm, std::size_t axis, double target) {
-  return mean_until(arm, axis, target, analysis::reached_at);
-}
 
 /// Returns the number of an arm's runs that reached a loss, in words: "1 of 3 runs of a".
 std::string reached_text(const ArmFigures& arm, double target) {
@@ -81,7 +62,8 @@ const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double t
   double least = std::isnan(own) ? std::numeric_limits<double>::infinity() : own;
   for (const std::size_t i : comparison.grids[grid_of(comparison, arm.name)].arms) {
     const ArmFigures& each = comparison.arms[i];
-    const double cost = each.diverged == 0 ? reached_in_the_mean(each, axis, target) : kNone;
+    const double cost =
+        each.diverged == 0 ? reached_in_the_mean(each, axis, target) : std::numeric_limits<double>::quiet_NaN();
     if (!(cost < least)) continue;
     least = cost;
     best = &each;
@@ -98,75 +80,6 @@ std::string quickest_text(const Report& report, const Pair& best, const Pair& qu
     return analysis::spoken_name(grid) + " " + shortest(arm.rates.rate);
   };
   return " at the learning rates that get there soonest (" + rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
-}
-
-/// The costs of a baseline and of an arm until a loss is reached, on one axis, for a seed that finished in both.
-struct SeedCosts {
-  double there = kNone, here = kNone;
-
-  double ratio() const { return there / here; }
-};
-
-std::vector<SeedCosts> costs_by_seed(const Pair& pair, std::size_t axis, double target) {
-  std::vector<SeedCosts> costs;
-  for (const RunCurve& there : pair.there.run_curves) {
-    const auto here = std::ranges::find(pair.here.run_curves, there.seed, &RunCurve::seed);
-    if (there.outcome != analysis::Outcome::finished || here == pair.here.run_curves.end()) continue;
-    if (here->outcome != analysis::Outcome::finished) continue;
-    costs.push_back({analysis::reached_at(there.x[axis], there.losses, target),
-                     analysis::reached_at(here->x[axis], here->losses, target)});
-  }
-  return costs;
-}
-
-/// Returns the ratio of these costs for each seed; none if a seed has a cost of 0 or did not reach the loss.
-std::vector<double> ratios_until(const Pair& pair, std::size_t axis, double target) {
-  std::vector<double> ratios;
-  for (const SeedCosts& seed : costs_by_seed(pair, axis, target)) ratios.push_back(seed.ratio());
-  const bool known = std::ranges::all_of(ratios, [](double ratio) { return std::isfinite(ratio) && ratio > 0; });
-  return known ? ratios : std::vector<double>();
-}
-
-/// Returns the mean and the half width of the 95% interval of the logarithms of ratios over the seeds.
-analysis::Interval log_interval(const std::vector<double>& ratios) {
-  std::vector<double> logs;
-  for (const double ratio : ratios) logs.push_back(std::log(ratio));
-  return analysis::mean_interval(logs);
-}
-
-/// Returns the cost of the baseline until a loss is reached divided by that of the arm, on one axis: the geometric mean
-/// of ratios_until or, without these, the ratio of the means over the seeds that finished in both arms. If there are no
-/// such seeds, the means are those of each arm's own seeds.
-double ratio_until(const Pair& pair, std::size_t axis, double target) {
-  const std::vector<double> ratios = ratios_until(pair, axis, target);
-  if (!ratios.empty()) return std::exp(log_interval(ratios).mean);
-  SeedCosts sum{0, 0};
-  for (const SeedCosts& seed : costs_by_seed(pair, axis, target)) {
-    sum.there += seed.there;
-    sum.here += seed.here;
-  }
-  return sum.here != 0 ? sum.ratio()
-                       : reached_in_the_mean(pair.there, axis, target) / reached_in_the_mean(pair.here, axis, target);
-}
-
-/// Least and largest of a ratio of a baseline's costs to those of an arm.
-struct Bounds {
-  double low = kNone, high = kNone;
-};
-
-/// Returns the factors by which the ratio of times on a cluster may be off: those of the whole run, or 1 if the
-/// exchanges take the same time in both arms.
-Bounds range_of_estimate(const Pair& pair, std::size_t cluster) {
-  const std::vector<Speed> speeds = speeds_of(pair);
-  const auto speed = std::ranges::find(speeds, cluster, &Speed::cluster);
-  if (speed == speeds.end() || !is_visible(speed->ratio)) return {1, 1};
-  return {speed->low / speed->ratio, speed->high / speed->ratio};
-}
-
-/// Returns the 95% interval of the geometric mean of ratios over the seeds; none for fewer than two.
-Bounds interval_of(const std::vector<double>& ratios) {
-  const analysis::Interval interval = log_interval(ratios);
-  return {std::exp(interval.mean - interval.half_width), std::exp(interval.mean + interval.half_width)};
 }
 
 /// Returns "95% interval 3.1 to 3.9", of ratios over the seeds or, if they are `inverted`, of their inverses; empty for
@@ -209,23 +122,37 @@ TimeUntil time_until(const Pair& pair, double target, std::size_t place, const n
           time > 1};
 }
 
-/// Returns the times until a loss is reached on the clusters that the answer on the whole run (with the arms of `best`)
-/// names, or else on the first one: "may be 2.9 times as fast on eth1, but takes 3.3 times as long on eth25". Empty
-/// where they are about the same.
-std::string times_until(const Report& report, const Pair& best, const Pair& pair, double target) {
+/// Returns the clusters that the answer on the whole run (with the arms of `best`) names, or else the first one.
+std::vector<std::size_t> named_clusters(const Pair& best) {
   std::vector<std::size_t> places;
   for (const Speed& speed : named_speeds(best)) places.push_back(speed.cluster);
-  if (places.empty() && !pair.here.seconds.empty()) places = {0};
+  if (places.empty() && !best.here.seconds.empty()) places = {0};
+  return places;
+}
+
+/// Times on several clusters, in words. turns: whether the arm is faster on one and slower on the next.
+struct TimesUntil {
   std::string text;
+  bool turns = false;
+};
+
+/// Adds the time on one more cluster, unless it is about the same in both arms.
+void add(const TimeUntil& next, TimeUntil& last, TimesUntil& times) {
+  if (next.text.empty()) return;
+  const bool turns = last.faster && !next.faster;
+  times.text = both(times.text, (next.verb == last.verb ? "" : next.verb) + next.text, turns ? ", but " : " and ");
+  times.turns = times.turns || turns;
+  last = next;
+}
+
+/// Returns the times until a loss is reached on the named clusters: "may be 2.9 times as fast on eth1, but takes 3.3
+/// times as long on eth25".
+TimesUntil times_until(const Report& report, const Pair& best, const Pair& pair, double target) {
+  TimesUntil times;
   TimeUntil last;
-  for (const std::size_t place : places) {
-    const TimeUntil next = time_until(pair, target, place, report.comparison.clusters[place]);
-    if (next.text.empty()) continue;
-    const bool turns = last.faster && !next.faster;
-    text = both(text, (next.verb == last.verb ? "" : next.verb) + next.text, turns ? ", but " : " and ");
-    last = next;
-  }
-  return text;
+  for (const std::size_t place : named_clusters(best))
+    add(time_until(pair, target, place, report.comparison.clusters[place]), last, times);
+  return times;
 }
 
 /// Returns "sends 3.6 times fewer bytes (95% interval 3.4 to 3.9) and may be 2.9 times as fast on eth1", until a loss
@@ -238,20 +165,31 @@ std::string costs_until(const Report& report, const Pair& best, const Pair& pair
   std::string costs = bytes_saved_text(1, bytes, open && is_visible(bytes) ? "may send" : "sends");
   if (workers_differ(pair) && !costs.empty()) costs += " per worker";
   if (is_visible(bytes)) costs += in_brackets(interval_text(seeds, bytes < 1), "");
-  const std::string times = times_until(report, best, pair, target);
-  return both(costs, times, times.find(", but ") == std::string::npos ? " and " : ", ");
+  const TimesUntil times = times_until(report, best, pair, target);
+  return both(costs, times.text, times.turns ? ", " : " and ");
+}
+
+/// Returns the axes of the costs that an answer names: bytes, and seconds on the named clusters.
+std::vector<std::size_t> named_axes(const Pair& best) {
+  std::vector<std::size_t> axes = {kBytes};
+  for (const std::size_t place : named_clusters(best)) axes.push_back(kSeconds + place);
+  return axes;
+}
+
+/// Returns the baseline's cost of the whole run divided by the arm's, on one axis.
+double ratio_of_run(const Pair& pair, std::size_t axis) {
+  if (axis == kBytes) return pair.there.bytes.mean / pair.here.bytes.mean;
+  const std::size_t cluster = axis - kSeconds;
+  return pair.there.seconds[cluster].seconds.mean / pair.here.seconds[cluster].seconds.mean;
 }
 
 /// Whether the costs until a loss is reached are much like those of the whole run.
 bool is_like_the_run(const Pair& pair, double target) {
   constexpr double alike = 1.1;
-  const auto is_like = [&](std::size_t axis, double of_run) {
-    const double until = ratio_until(pair, axis, target);
+  return std::ranges::all_of(named_axes(pair), [&](std::size_t axis) {
+    const double until = ratio_until(pair, axis, target), of_run = ratio_of_run(pair, axis);
     return !(std::max(until / of_run, of_run / until) > alike);
-  };
-  return is_like(kBytes, pair.there.bytes.mean / pair.here.bytes.mean) &&
-         (pair.here.seconds.empty() ||
-          is_like(kSeconds, pair.there.seconds.front().seconds.mean / pair.here.seconds.front().seconds.mean));
+  });
 }
 
 /// Whether an arm saves clearly fewer bytes or clearly less time until a loss is reached (with the arms of `pair`) than
@@ -259,31 +197,12 @@ bool is_like_the_run(const Pair& pair, double target) {
 /// interval over the seeds below the saving of the whole run. Also if it loses what it would save.
 bool weakens(const Pair& best, const Pair& pair, double target) {
   constexpr double visible = 1.25;
-  const auto less = [&](std::size_t axis, double of_run) {
-    const double until = ratio_until(pair, axis, target);
+  return std::ranges::any_of(named_axes(best), [&](std::size_t axis) {
+    const double until = ratio_until(pair, axis, target), of_run = ratio_of_run(best, axis);
     const Bounds interval = interval_of(ratios_until(pair, axis, target));
     const bool clear = until * visible < of_run && !(interval.high >= of_run);  // no interval for one seed
     return of_run > 1 && (clear || until < 1);
-  };
-  return less(kBytes, best.there.bytes.mean / best.here.bytes.mean) ||
-         (!pair.here.seconds.empty() &&
-          less(kSeconds, best.there.seconds.front().seconds.mean / best.here.seconds.front().seconds.mean));
-}
-
-/// Returns the bounds of the ratio over the means of the finished runs on an axis: until a loss, each arm costs at
-/// least as much as at the evaluation before it is reached, and at most as much as at the one that reaches it.
-Bounds bounds_until(const Pair& pair, std::size_t axis, double target) {
-  const auto ratio = [&](const auto& there, const auto& here) {
-    return mean_until(pair.there, axis, target, there) / mean_until(pair.here, axis, target, here);
-  };
-  Bounds bounds{ratio(analysis::evaluated_before, analysis::evaluated_at),
-                ratio(analysis::evaluated_at, analysis::evaluated_before)};
-  if (axis == kSeconds) {
-    const Bounds of_estimate = range_of_estimate(pair, 0);
-    bounds.low *= of_estimate.low;
-    bounds.high *= of_estimate.high;
-  }
-  return bounds;
+  });
 }
 
 /// Returns the sentence on a loss that was reached between evaluations that are far apart. If the bounds show that the
@@ -291,27 +210,36 @@ Bounds bounds_until(const Pair& pair, std::size_t axis, double target) {
 /// they show that it sends fewer or is faster. If the bounds show neither, the sentence says so for a target that was
 /// given, and is empty for others. There are no bounds if a loss rises before it reaches the target. before: what
 /// precedes "it".
-TargetCosts rough_costs(const Pair& pair, double target, bool given, const std::string& before) {
+TargetCosts rough_costs(const Report& report, const Pair& best, const Pair& pair, double target,
+                        const std::string& before) {
   constexpr double least = 1.1;
+  const bool given = report.comparison.target_is_given;
   const bool falls = falls_until(pair.here, target) && falls_until(pair.there, target);
   const auto text_of = [&](std::size_t axis, const auto& text) {
-    if (!falls) return std::string();
-    const Bounds bounds = bounds_until(pair, axis, target);
+    const Bounds bounds = falls ? bounds_until(pair, axis, target) : Bounds();
     if (bounds.high > 0 && bounds.high * least < 1) return text(1 / bounds.high, false);
-    return std::isfinite(bounds.low) && bounds.low > least && given ? text(bounds.low, true) : std::string();
+    return std::isfinite(bounds.low) && bounds.low > least && given ? text(bounds.low, true)
+                                                                    : decltype(text(1, true)){};
   };
   const std::string bytes = text_of(kBytes, [&](double times, bool less) {
     return "sends at least " + number(times, 3) + (less ? " times fewer bytes" : " times as many bytes") +
            (workers_differ(pair) ? " per worker" : "");
   });
-  const std::string& where = pair.here.seconds.empty() ? "" : pair.here.seconds.front().cluster;
-  const std::string time = where.empty() ? "" : text_of(kSeconds, [&](double times, bool less) {
-    return (less ? "is at least an estimated " : "takes at least an estimated ") + number(times, 3) +
-           (less ? " times as fast on " : " times as long on ") + where;
-  });
+  TimesUntil times;
+  TimeUntil last;
+  for (const std::size_t place : named_clusters(best)) {
+    add(text_of(kSeconds + place,
+                [&](double ratio, bool faster) {
+                  return TimeUntil{faster ? "is at least an estimated " : "takes at least an estimated ",
+                                   number(ratio, 3) + (faster ? " times as fast on " : " times as long on ") +
+                                       report.comparison.clusters[place].name,
+                                   faster};
+                }),
+        last, times);
+  }
   const std::string loss = number(target, 4);
-  if (!bytes.empty() || !time.empty())
-    return {"To reach a loss of " + loss + before + " it " + both(bytes, time) +
+  if (!bytes.empty() || !times.text.empty())
+    return {"To reach a loss of " + loss + before + " it " + both(bytes, times.text, times.turns ? ", " : " and ") +
                 "; evaluations are too far apart for a closer estimate.",
             true};
   if (!given) return {};
@@ -374,7 +302,7 @@ TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict)
   const std::string rates = quickest_text(report, best, pair);
   const std::string origin = given ? "" : origin_text(report.comparison, best, target);
   if (reached_roughly(pair.here, target) || reached_roughly(pair.there, target)) {
-    TargetCosts rough = rough_costs(pair, target, given, rates);
+    TargetCosts rough = rough_costs(report, best, pair, target, rates);
     if (!rough.text.empty()) rough.note = origin;
     return rough;
   }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "device/base/error.hpp"
@@ -40,12 +41,12 @@ struct Seal {
 /// Returns the length and the checksum of what the file contains after its first block.
 Seal seal_of(const Descriptor& file, const std::string& path) {
   Seal seal;
-  std::vector<unsigned char> piece(kPiece);
+  const auto piece = std::make_unique_for_overwrite<unsigned char[]>(kPiece);
   while (true) {
-    const ssize_t count = file.read_at(piece.data(), piece.size(), kBlock + seal.bytes);
+    const ssize_t count = file.read_at(piece.get(), std::size_t{kPiece}, kBlock + seal.bytes);
     if (count < 0) throw IoError("cannot read checkpoint: " + std::string(std::strerror(errno)), path);
     if (count == 0) return seal;
-    seal.crc = crc32_z(seal.crc, piece.data(), static_cast<std::size_t>(count));
+    seal.crc = crc32_z(seal.crc, piece.get(), static_cast<std::size_t>(count));
     seal.bytes += count;
   }
 }

@@ -75,6 +75,12 @@ TEST_CASE("bytes have a unit in which four digits are below 1000") {
   CHECK(bytes_text(999999e9) == "1000 TB");
 }
 
+TEST_CASE("capitalised: the first letter becomes a capital") {
+  CHECK(capitalised("warning: a") == "Warning: a");
+  CHECK(capitalised("1 run") == "1 run");
+  CHECK(capitalised("").empty());
+}
+
 TEST_CASE("printable: controls and what is no UTF-8 are written as bytes, everything else stays") {
   CHECK(printable("plain h\xc3\xb6st \xe2\x82\xac \xf0\x9f\x98\x80") ==
         "plain h\xc3\xb6st \xe2\x82\xac \xf0\x9f\x98\x80");

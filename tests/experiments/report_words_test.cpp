@@ -404,16 +404,13 @@ TEST_CASE("report: an arm that saves less until a loss than over the run says so
              Contains("it sends 2 times fewer bytes") && Contains("it sends 2.5 times as many bytes"));
 }
 
-TEST_CASE("report: the time until a loss is given on the clusters of the whole run's answer, in every answer") {
-  std::vector<Run> runs;
-  add(runs, options_of("adam"), {1.2, 1.2}, {10, 4, 1.3, 1.25, 1.24, 1.23, 1.22, 1.21, 1.2, 1.2});
-  add(runs, options_of("signum"), {1.2, 1.2}, {10, 9, 8, 3, 1.25, 1.24, 1.23, 1.22, 1.21, 1.2});
-  add(runs, options_of("sgd"), {1.3, 1.3}, {10, 9, 8, 7, 6, 5, 4, 3, 2.5, 2});
+/// Returns a report on clusters eth1 and ib100 in which every arm but adam sends half the bytes, in many messages.
+Report report_on_two_clusters(std::vector<Run> runs) {
   for (Run& run : runs) {
     netmodel::Traffic traffic = dense_exchange().front();
     traffic.payload_bytes = 40'000'000;
     run.exchanges = {{1, 10, {traffic}}};
-    if (run.header.config.front().second != "adam") {  // half the bytes, in many messages
+    if (run.header.config.front().second != "adam") {
       run.summary.bytes = 2400;
       traffic.payload_bytes = 200'000;
       run.exchanges = {{1, 10, netmodel::TrafficList(100, traffic)}};
@@ -425,7 +422,15 @@ TEST_CASE("report: the time until a loss is given on the clusters of the whole r
   request.comparison.clusters = {netmodel::find_cluster("eth1"), netmodel::find_cluster("ib100")};
   request.comparison.rules.forward = request.comparison.rules.backward = netmodel::Seconds(1e-4);
   request.comparison.rules.optimizer = netmodel::Seconds(0);
-  const Report report = report_of({std::move(runs), {}}, request, netmodel::LinkLoad());
+  return report_of({std::move(runs), {}}, request, netmodel::LinkLoad());
+}
+
+TEST_CASE("report: the time until a loss is given on the clusters of the whole run's answer, in every answer") {
+  std::vector<Run> runs;
+  add(runs, options_of("adam"), {1.2, 1.2}, {10, 4, 1.3, 1.25, 1.24, 1.23, 1.22, 1.21, 1.2, 1.2});
+  add(runs, options_of("signum"), {1.2, 1.2}, {10, 9, 8, 3, 1.25, 1.24, 1.23, 1.22, 1.21, 1.2});
+  add(runs, options_of("sgd"), {1.3, 1.3}, {10, 9, 8, 7, 6, 5, 4, 3, 2.5, 2});
+  const Report report = report_on_two_clusters(std::move(runs));
   for (const std::string arm : {"signum", "sgd"}) {
     const TargetCosts& costs = report.target_costs.at(arm);
     CAPTURE(arm, costs.text);
@@ -447,6 +452,18 @@ TEST_CASE("report: evaluations that are far apart still bound the costs of a los
   // adam: at most 960 bytes; sgd: at least 1,920
   CHECK_THAT(costs.text, StartsWith("To reach a loss of 1.3 it sends at least 2 times as many bytes and takes at least "
                                     "an estimated 4 times as long on eth1; "));
+  CHECK(costs.in_answer);
+}
+
+TEST_CASE("report: evaluations that are far apart bound the time on every cluster that the answer names") {
+  std::vector<Run> runs;  // both arms reach 1.3 between steps 6 and 8
+  add(runs, options_of("adam"), {1.2, 1.2}, {10, 9, 8, 1.25, 1.2});
+  add(runs, options_of("sgd"), {1.3, 1.3}, {10, 9, 8, 1.3, 1.3});
+  const TargetCosts costs = report_on_two_clusters(std::move(runs)).target_costs.at("sgd");
+  CHECK_THAT(costs.text,
+             StartsWith("To reach a loss of 1.3 it takes at least an estimated ") &&
+                 EndsWith(" times as long on ib100; evaluations are too far apart for a closer estimate.") &&
+                 !Contains("eth1"));
   CHECK(costs.in_answer);
 }
 

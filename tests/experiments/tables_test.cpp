@@ -44,6 +44,22 @@ TEST_CASE("tables: an interval has the unit of its mean") {
         "-");
 }
 
+TEST_CASE("tables: a column of times has one unit, that of the longest") {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  const auto texts = [](const std::vector<double>& seconds) { return seconds_texts(seconds); };
+  CHECK(texts({1.72, 0.6962, unknown}) == std::vector<std::string>{"1.72 s", "0.696 s", "-"});
+  CHECK(texts({0.0123, 1.23e-5}) == std::vector<std::string>{"12.3 ms", "0.0123 ms"});
+  CHECK(texts({4e-6, 0}) == std::vector<std::string>{"4 us", "0 us"});
+  CHECK(texts({unknown}) == std::vector<std::string>{"-"});
+  CHECK(seconds_text(0.6962) == "696 ms");
+}
+
+TEST_CASE("tables: no line of a page breaks after the dashes of an option") {
+  CHECK(html::paragraph("use --step.stretch, --a-b.") ==
+        "<p>use <span class=\"option\">--step.stretch</span>, <span class=\"option\">--a-b</span>.</p>\n");
+  CHECK(html::paragraph("a -- b --- c --") == "<p>a -- b --- c --</p>\n");
+}
+
 TEST_CASE("tables: a page leaves out columns of numbers without a value, and labels the cells of blocks") {
   Table table({"arm", "loss", "accuracy", "runs"});
   table.add({"a", "1", "-", "3"});

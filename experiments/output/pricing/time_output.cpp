@@ -54,12 +54,16 @@ Table communication_table(const std::vector<ArmFigures>& arms) {
 Table times_table(const std::vector<ArmFigures>& arms) {
   std::vector<std::string> header = {"time of the run"};
   for (const analysis::ClusterSeconds& time : arms.front().seconds) header.push_back(time.cluster);
-  Table table(header);
-  for (const ArmFigures& arm : arms) {
-    std::vector<std::string> row = {"  " + arm.name + outcome_remark(arm)};
-    for (const analysis::ClusterSeconds& time : arm.seconds) row.push_back(seconds_text(time.seconds.mean));
-    table.add(row);
+  Rows rows;
+  for (const ArmFigures& arm : arms) rows.push_back({"  " + arm.name + outcome_remark(arm)});
+  for (std::size_t c = 0; c < arms.front().seconds.size(); ++c) {
+    std::vector<double> means;
+    for (const ArmFigures& arm : arms) means.push_back(arm.seconds[c].seconds.mean);
+    const std::vector<std::string> texts = seconds_texts(means);
+    for (std::size_t a = 0; a < arms.size(); ++a) rows[a].push_back(texts[a]);
   }
+  Table table(header);
+  for (const std::vector<std::string>& row : rows) table.add(row);
   return table;
 }
 
