@@ -124,9 +124,9 @@ run_tests() {
   slow+=("$(scripts/slow-tests "$preset" "$folder/junit.xml")")
 }
 
-# job PRESET PARALLEL: build and ctest. Tests wait for disks and for other programs, so one more than the cores can run.
+# job PRESET PARALLEL: build and ctest. Tests wait for disks and for other programs, so two more than the cores can run.
 job() {
-  if timed "$1: build" build "$@"; then timed "$1: tests" run_tests "$1" $(($2 + 1)); fi
+  if timed "$1: build" build "$@"; then timed "$1: tests" run_tests "$1" $(($2 + 2)); fi
 }
 
 # long_tests PRESET: the hidden test cases tagged [.long] of every test program

@@ -18,26 +18,27 @@ namespace {
 using netmodel::Cluster;
 using netmodel::NodeFactor;
 
+/// Returns a field of a link; Place returns the link.
+template <class Place, auto field>
+auto& in_link(Cluster& cluster) {
+  return Place()(cluster).*field;
+}
+
 template <class Place>
-std::vector<Option<Cluster>> link_options(const std::string& link, const std::string& what, Place place) {
-  const auto member = [place](auto field) {
-    return [ place, field ](auto& cluster) -> auto& {
-      return place(cluster).*field;
-    };
-  };
+std::vector<Option<Cluster>> link_options(const std::string& link, const std::string& what, Place /*place*/) {
   using Spec = netmodel::LinkSpec;
-  return {quantity<Cluster>(link + ".nominal", what + ": line rate, used to choose algorithms", member(&Spec::nominal),
-                            parse_rate),
-          quantity<Cluster>(link + ".effective", what + ": rate that collectives reach", member(&Spec::effective),
-                            parse_rate),
-          quantity<Cluster>(link + ".latency", what + ": latency of one step of a collective", member(&Spec::latency),
-                            parse_seconds),
+  return {quantity<Cluster>(link + ".nominal", what + ": line rate, used to choose algorithms",
+                            in_link<Place, &Spec::nominal>, parse_rate),
+          quantity<Cluster>(link + ".effective", what + ": rate that collectives reach",
+                            in_link<Place, &Spec::effective>, parse_rate),
+          quantity<Cluster>(link + ".latency", what + ": latency of one step of a collective",
+                            in_link<Place, &Spec::latency>, parse_seconds),
           quantity<Cluster>(link + ".per-message", what + ": additional sender time per message",
-                            member(&Spec::per_message), parse_seconds),
+                            in_link<Place, &Spec::per_message>, parse_seconds),
           quantity<Cluster>(link + ".stream-cap", what + ": highest rate of one stream; 0: no limit",
-                            member(&Spec::stream_cap), parse_rate),
+                            in_link<Place, &Spec::stream_cap>, parse_rate),
           field<Cluster>(link + ".scale-penalty", what + ": k in effective / (1 + k log2 nodes)",
-                         member(&Spec::scale_penalty))};
+                         in_link<Place, &Spec::scale_penalty>)};
 }
 
 /// Returns the row of an option with values such as "3:0.5,7:0.25".

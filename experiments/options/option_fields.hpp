@@ -56,15 +56,31 @@ Option<Config> holding(ValueKind kind, Option<Config> row) {
   return row;
 }
 
+/// A function that returns a field of a configuration. Rows are made from pointers to such functions, so that their
+/// templates are compiled once for each type of value and not for each option.
+template <class Config, class Value>
+using Field = Value& (*)(Config&);
+
+/// Returns the lambda ONEBIT_PLACE(member) as a function.
+template <class Config, class Place>
+Field<Config, std::remove_reference_t<std::invoke_result_t<Place, Config&>>> as_field(Place place) {
+  return place;
+}
+
 /// Returns the row of an option that sets a field of the configuration.
-template <class Config = sim::RunConfig, class Place>
-Option<Config> field(const std::string& name, const std::string& help, Place place) {
+template <class Config, class Value>
+Option<Config> field(const std::string& name, const std::string& help, Field<Config, Value> place) {
   Option<Config> row{name, help,
                      [name, place](Config& config, const std::string& text) { parse_into(name, text, place(config)); },
                      [place](const Config& config) { return to_text(place(const_cast<Config&>(config))); }};
-  row.kind = kind_of<std::remove_cvref_t<decltype(place(std::declval<Config&>()))>>();
+  row.kind = kind_of<Value>();
   if (row.kind == ValueKind::boolean) row.words = [] { return std::vector<std::string>{"true", "false"}; };
   return row;
+}
+
+template <class Config = sim::RunConfig, class Place>
+Option<Config> field(const std::string& name, const std::string& help, Place place) {
+  return field(name, help, as_field<Config>(place));
 }
 
 /// Returns the row with a short name added to it.
@@ -106,9 +122,9 @@ Option<Config> flag(const std::string& name, const std::string& help, Place plac
 }
 
 /// Returns the row of an option that may be given several times. replaces: see Option.
-template <class Config, class Place>
-Option<Config> repeated(const std::string& name, const std::string& help, Place place,
-                        const std::string& replaces = {}) {
+template <class Config, class Value>
+Option<Config> repeated(const std::string& name, const std::string& help, Field<Config, Value> place,
+                        const std::string& replaces) {
   Option<Config> row{name, help + "; repeatable",
                      [place](Config& config, const std::string& text) { place(config).push_back(text); },
                      [](const Config&) { return std::string(); }};
@@ -116,10 +132,16 @@ Option<Config> repeated(const std::string& name, const std::string& help, Place 
   return holding(ValueKind::repeated, row);
 }
 
+template <class Config, class Place>
+Option<Config> repeated(const std::string& name, const std::string& help, Place place,
+                        const std::string& replaces = {}) {
+  return repeated(name, help, as_field<Config>(place), replaces);
+}
+
 /// Returns the row of an option whose value is one of a fixed set of words.
-template <class Config = sim::RunConfig, class Place, class Value>
-Option<Config> choice(const std::string& name, const std::string& help, Place place,
-                      std::map<std::string, Value> words) {
+template <class Config, class Value>
+Option<Config> choice(const std::string& name, const std::string& help, Field<Config, Value> place,
+                      const std::map<std::string, Value>& words) {
   std::string wanted;
   for (const auto& [word, value] : words) wanted += (wanted.empty() ? "" : ", ") + word;
   const auto all = [words] {
@@ -142,18 +164,24 @@ Option<Config> choice(const std::string& name, const std::string& help, Place pl
   return named(row, all);
 }
 
+template <class Config = sim::RunConfig, class Place, class Value>
+Option<Config> choice(const std::string& name, const std::string& help, Place place,
+                      const std::map<std::string, Value>& words) {
+  return choice(name, help, as_field<Config>(place), words);
+}
+
 /// Returns the row of a text option that takes one of a few words.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> word(const std::string& name, const std::string& help, Place place,
                     const std::vector<std::string>& words) {
   std::map<std::string, std::string> values;
   for (const std::string& each : words) values.emplace(each, each);
-  return choice<Config>(name, help, place, std::move(values));
+  return choice<Config>(name, help, place, values);
 }
 
 /// Returns the row of a quantity with a unit (netmodel/wire/units.hpp), parsed by `parse`.
-template <class Config, class Place>
-Option<Config> quantity(const std::string& name, const std::string& help, Place place,
+template <class Config, class Value>
+Option<Config> quantity(const std::string& name, const std::string& help, Field<Config, Value> place,
                         double (*parse)(const std::string&, const std::string&)) {
   return holding<Config>(
       ValueKind::real,
@@ -162,9 +190,16 @@ Option<Config> quantity(const std::string& name, const std::string& help, Place 
        [place](const Config& config) { return to_text(place(const_cast<Config&>(config)).value); }});
 }
 
+template <class Config, class Place>
+Option<Config> quantity(const std::string& name, const std::string& help, Place place,
+                        double (*parse)(const std::string&, const std::string&)) {
+  return quantity(name, help, as_field<Config>(place), parse);
+}
+
 /// Returns the row of a whole number from low to high.
-template <class Config = sim::RunConfig, class Place>
-Option<Config> between(const std::string& name, const std::string& help, Index low, Index high, Place place) {
+template <class Config, class Value>
+Option<Config> between(const std::string& name, const std::string& help, Index low, Index high,
+                       Field<Config, Value> place) {
   return holding<Config>(
       ValueKind::integer,
       {name, help,
@@ -174,10 +209,14 @@ Option<Config> between(const std::string& name, const std::string& help, Index l
            throw ConfigError("option out of range", name + " " + text,
                              "from " + std::to_string(low) + " to " + std::to_string(high));
          }
-         auto& field = place(config);
-         field = static_cast<std::remove_reference_t<decltype(field)>>(value);
+         place(config) = static_cast<Value>(value);
        },
        [place](const Config& config) { return std::to_string(place(const_cast<Config&>(config))); }});
+}
+
+template <class Config = sim::RunConfig, class Place>
+Option<Config> between(const std::string& name, const std::string& help, Index low, Index high, Place place) {
+  return between(name, help, low, high, as_field<Config>(place));
 }
 
 /// Returns the row of an option that takes a whole number from 0 to high, for a field that is narrower than Index.
@@ -187,8 +226,9 @@ Option<Config> bounded(const std::string& name, const std::string& help, Index h
 }
 
 /// Returns the row of a list of strings separated by commas. items: what they are, for error messages.
-template <class Config = sim::RunConfig, class Place>
-Option<Config> list(const std::string& name, const std::string& help, const std::string& items, Place place) {
+template <class Config, class Value>
+Option<Config> list(const std::string& name, const std::string& help, const std::string& items,
+                    Field<Config, Value> place) {
   return holding<Config>(ValueKind::texts,
                          {name, help,
                           [name, items, place](Config& config, const std::string& text) {
@@ -201,9 +241,14 @@ Option<Config> list(const std::string& name, const std::string& help, const std:
                           [place](const Config& config) { return join(place(const_cast<Config&>(config)), ","); }});
 }
 
+template <class Config = sim::RunConfig, class Place>
+Option<Config> list(const std::string& name, const std::string& help, const std::string& items, Place place) {
+  return list(name, help, items, as_field<Config>(place));
+}
+
 /// Returns the row of a list of whole numbers separated by commas.
-template <class Config, class Place>
-Option<Config> integers(const std::string& name, const std::string& help, Place place) {
+template <class Config, class Value>
+Option<Config> integers(const std::string& name, const std::string& help, Field<Config, Value> place) {
   return holding<Config>(ValueKind::integers, {name, help,
                                                [name, place](Config& config, const std::string& text) {
                                                  if (text.ends_with(',')) malformed(name, text, "no comma at the end");
@@ -217,6 +262,11 @@ Option<Config> integers(const std::string& name, const std::string& help, Place 
                                                    items.push_back(std::to_string(value));
                                                  return join(items, ",");
                                                }});
+}
+
+template <class Config, class Place>
+Option<Config> integers(const std::string& name, const std::string& help, Place place) {
+  return integers(name, help, as_field<Config>(place));
 }
 
 /// Returns the rows of all parts, in order.
