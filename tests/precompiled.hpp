@@ -1,5 +1,5 @@
 #pragma once
-// What every test includes. It is compiled once for all test programs.
+// What every test includes. It is compiled once for each level of optimisation.
 
 #include "cmake/standard.hpp"
 #include "tests/catch.hpp"

@@ -54,6 +54,6 @@ bundled "$(echo "$work"/wheel/lib/python3*/site-packages)"
 say "installing the checkout into an empty venv"
 python3 -m venv "$work/checkout"
 quietly build/wheel-checkout.log "$work/checkout/bin/pip" install \
-  -Ccmake.define.ONEBIT_{NATIVE=ON,WERROR=ON,CUDA=AUTO} ./python
+  -Ccmake.define.ONEBIT_{NATIVE=ON,WERROR=ON,CUDA=AUTO,JOIN_SOURCES=8} ./python
 picture checkout
 say "wheel_test: passed"

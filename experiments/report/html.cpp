@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 
 #include "experiments/report/assets.hpp"
 
@@ -50,7 +51,8 @@ std::size_t end_of_option(const std::string& plain, std::size_t at) {
   const auto letter = [&](std::size_t i) {
     return i < plain.size() && std::islower(static_cast<unsigned char>(plain[i])) != 0;
   };
-  if (plain.compare(at, 2, "--") != 0 || !letter(at + 2)) return at;
+  const bool begins = at == 0 || std::string_view(" ('\"").find(plain[at - 1]) != std::string_view::npos;
+  if (!begins || plain.compare(at, 2, "--") != 0 || !letter(at + 2)) return at;
   std::size_t end = at + 2;
   for (std::size_t i = end; letter(i) || (i < plain.size() && (plain[i] == '.' || plain[i] == '-')); ++i)
     if (letter(i)) end = i + 1;  // a full stop after an option is not a part of it

@@ -218,10 +218,26 @@ std::string network_html(const Report& report) {
   return body;
 }
 
+constexpr const char* kTheorySymbols =
+    "Measured at every step that was probed; minimum and maximum are over these steps. L: change of the mean gradient "
+    "in a step, divided by the step's length. sigma: noise of a worker's gradient over its batch. zeta: root mean "
+    "square distance of the workers' expected gradients from their mean. delta: 1 - (||y - C[y]|| / ||y||)^2 for a "
+    "codec C and its input y. e: what a codec's output lacks, kept for the next step. epsilon: twice the largest error "
+    "norm of any single worker, or of the servers. Denominator: sqrt(v) + eps, by which an update divides.";
+
+constexpr const char* kBoundOfTheorem =
+    "The bound is Theorem 1 of Tang et al. 2021: the left side, which is the factor times the sum of the scaled "
+    "squared "
+    "gradients since the freeze, is at most the right side, which is the sum of the terms start, errors (with "
+    "epsilon), "
+    "noise and momentum.";
+
 /// Returns the theory section, for arms whose example run was probed.
 std::string theory_html(const Report& report, const std::vector<Figure>& figures) {
   if (report.theories.empty() && report.without_theory.empty()) return "";
-  std::string body;
+  const auto is_bounded = [](const analysis::TheoryView& view) { return !view.bound.empty(); };
+  std::string body = html::paragraph(report.theories.empty() ? "" : kTheorySymbols, "facts");
+  if (std::ranges::any_of(report.theories, is_bounded)) body += html::paragraph(kBoundOfTheorem, "facts");
   for (std::size_t a = 0; a < report.theories.size(); ++a) {
     const analysis::TheoryView& view = report.theories[a];
     body += html::heading(3, report.theory_arms[a]) + html::table(constants_table(view.constants)) +

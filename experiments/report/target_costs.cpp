@@ -51,12 +51,10 @@ bool all_reached(const ArmFigures& arm, double target) {
 }
 
 /// Considers the arms in an arm's grid that have no diverged run and whose finished runs all reached a loss. Returns
-/// the one that reached it soonest, in time on the first cluster or else in bytes; the arm itself if no other is
-/// sooner.
-const ArmFigures& quickest(const Report& report, const ArmFigures& arm, double target) {
+/// the one that reached it soonest on an axis; the arm itself if no other is sooner.
+const ArmFigures& quickest(const Report& report, const ArmFigures& arm, std::size_t axis, double target) {
   const Comparison& comparison = report.comparison;
   if (!is_at_best(comparison, arm.name)) return arm;  // a baseline that was asked for
-  const std::size_t axis = arm.seconds.empty() ? kBytes : kSeconds;
   const double own = reached_in_the_mean(arm, axis, target);
   const ArmFigures* best = &arm;
   double least = std::isnan(own) ? std::numeric_limits<double>::infinity() : own;
@@ -79,7 +77,11 @@ std::string quickest_text(const Report& report, const Pair& best, const Pair& qu
     const std::string& grid = report.comparison.grids[grid_of(report.comparison, arm.name)].name;
     return analysis::spoken_name(grid) + " " + shortest(arm.rates.rate);
   };
-  return " at the learning rates that get there soonest (" + rate_of(quick.here) + ", " + rate_of(quick.there) + "),";
+  const std::vector<Speed> speeds = named_speeds(best);
+  const std::string where =
+      speeds.size() > 1 ? " on " + report.comparison.clusters[speeds.front().cluster].name : std::string();
+  return " at the learning rates that get there soonest" + where + " (" + rate_of(quick.here) + ", " +
+         rate_of(quick.there) + "),";
 }
 
 /// Returns "95% interval 3.1 to 3.9", of ratios over the seeds or, if they are `inverted`, of their inverses; empty for
@@ -297,7 +299,10 @@ TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict)
   const double target =
       given ? report.comparison.target : analysis::common_target(std::vector{&best.arm, &best.baseline});
   if (!std::isfinite(target)) return {};
-  const Pair pair{best.arm, best.baseline, quickest(report, best.here, target), quickest(report, best.there, target)};
+  const std::vector<std::size_t> axes = named_axes(best);
+  const std::size_t axis = axes[axes.size() > 1 ? 1 : 0];  // the first cluster that the sentence names, or else bytes
+  const Pair pair{best.arm, best.baseline, quickest(report, best.here, axis, target),
+                  quickest(report, best.there, axis, target)};
   if (std::string text = given ? unusual_text(pair, target) : ""; !text.empty()) return {text, true};
   const std::string rates = quickest_text(report, best, pair);
   const std::string origin = given ? "" : origin_text(report.comparison, best, target);

@@ -404,19 +404,14 @@ TEST_CASE("report: an arm that saves less until a loss than over the run says so
              Contains("it sends 2 times fewer bytes") && Contains("it sends 2.5 times as many bytes"));
 }
 
-/// Returns a report on clusters eth1 and ib100 in which every arm but adam sends half the bytes, in many messages.
+/// Returns an all-reduce of this many bytes in a number of messages.
+netmodel::TrafficList messages_of(Index bytes, Index count) {
+  netmodel::Traffic traffic = dense_exchange().front();
+  traffic.payload_bytes = bytes / count;
+  return netmodel::TrafficList(static_cast<std::size_t>(count), traffic);
+}
+
 Report report_on_two_clusters(std::vector<Run> runs) {
-  for (Run& run : runs) {
-    netmodel::Traffic traffic = dense_exchange().front();
-    traffic.payload_bytes = 40'000'000;
-    run.exchanges = {{1, 10, {traffic}}};
-    if (run.header.config.front().second != "adam") {
-      run.summary.bytes = 2400;
-      traffic.payload_bytes = 200'000;
-      run.exchanges = {{1, 10, netmodel::TrafficList(100, traffic)}};
-    }
-    for (sim::EvaluationRow& row : run.evaluations) row.bytes = run.summary.bytes * static_cast<double>(row.step) / 10;
-  }
   ReportRequest request;
   request.comparison.baseline = "adam";
   request.comparison.clusters = {netmodel::find_cluster("eth1"), netmodel::find_cluster("ib100")};
@@ -425,12 +420,37 @@ Report report_on_two_clusters(std::vector<Run> runs) {
   return report_of({std::move(runs), {}}, request, netmodel::LinkLoad());
 }
 
+/// Every arm but adam sends half the bytes, in `count` messages instead of one.
+Report report_on_fewer_bytes(std::vector<Run> runs, Index count) {
+  for (Run& run : runs) {
+    const bool is_adam = run.header.config.front().second == "adam";
+    run.exchanges = {{1, 10, is_adam ? messages_of(40'000'000, 1) : messages_of(20'000'000, count)}};
+    if (!is_adam) run.summary.bytes = 2400;
+    for (sim::EvaluationRow& row : run.evaluations) row.bytes = run.summary.bytes * static_cast<double>(row.step) / 10;
+  }
+  return report_on_two_clusters(std::move(runs));
+}
+
+/// Returns the costs of a loss that both arms reach at step 2. Both send the same bytes; adam in `there` messages, sgd
+/// in `first` until step 5 and in `last` afterwards. On eth1 this makes little difference.
+TargetCosts costs_of_messages(Index there, Index first, Index last) {
+  std::vector<Run> runs;
+  for (const char* arm : {"adam", "sgd"})
+    add(runs, options_of(arm), {1.3, 1.3}, {10, 4, 1.3, 1.3, 1.3, 1.3, 1.3, 1.3, 1.3, 1.3});
+  for (Run& run : runs) {
+    const bool is_adam = run.header.config.front().second == "adam";
+    run.exchanges = {{1, 5, messages_of(20'000'000, is_adam ? there : first)},
+                     {6, 10, messages_of(20'000'000, is_adam ? there : last)}};
+  }
+  return report_on_two_clusters(std::move(runs)).target_costs.at("sgd");
+}
+
 TEST_CASE("report: the time until a loss is given on the clusters of the whole run's answer, in every answer") {
   std::vector<Run> runs;
   add(runs, options_of("adam"), {1.2, 1.2}, {10, 4, 1.3, 1.25, 1.24, 1.23, 1.22, 1.21, 1.2, 1.2});
   add(runs, options_of("signum"), {1.2, 1.2}, {10, 9, 8, 3, 1.25, 1.24, 1.23, 1.22, 1.21, 1.2});
   add(runs, options_of("sgd"), {1.3, 1.3}, {10, 9, 8, 7, 6, 5, 4, 3, 2.5, 2});
-  const Report report = report_on_two_clusters(std::move(runs));
+  const Report report = report_on_fewer_bytes(std::move(runs), 100);
   for (const std::string arm : {"signum", "sgd"}) {
     const TargetCosts& costs = report.target_costs.at(arm);
     CAPTURE(arm, costs.text);
@@ -456,15 +476,27 @@ TEST_CASE("report: evaluations that are far apart still bound the costs of a los
 }
 
 TEST_CASE("report: evaluations that are far apart bound the time on every cluster that the answer names") {
-  std::vector<Run> runs;  // both arms reach 1.3 between steps 6 and 8
+  std::vector<Run> runs;  // both arms reach 1.3 between steps 4 and 6
   add(runs, options_of("adam"), {1.2, 1.2}, {10, 9, 8, 1.25, 1.2});
   add(runs, options_of("sgd"), {1.3, 1.3}, {10, 9, 8, 1.3, 1.3});
-  const TargetCosts costs = report_on_two_clusters(std::move(runs)).target_costs.at("sgd");
-  CHECK_THAT(costs.text,
-             StartsWith("To reach a loss of 1.3 it takes at least an estimated ") &&
-                 EndsWith(" times as long on ib100; evaluations are too far apart for a closer estimate.") &&
-                 !Contains("eth1"));
+  const Report report = report_on_fewer_bytes(std::move(runs), 1000);
+  const Speed speed = speeds_of(pair_of(report, report.comparison.verdicts.front())).at(1);
+  const TargetCosts& costs = report.target_costs.at("sgd");
+  CHECK(costs.text == "To reach a loss of 1.3 it takes at least an estimated " + number(4 / 6. / speed.high, 3) +
+                          " times as long on ib100; evaluations are too far apart for a closer estimate.");
   CHECK(costs.in_answer);
+}
+
+TEST_CASE("report: costs of a loss are compared with those of the run on every cluster that the answer names") {
+  const TargetCosts slower = costs_of_messages(1, 150, 1);  // until the loss it takes longer than over the run
+  CHECK_THAT(slower.text,
+             StartsWith("To reach a loss of 1.3 it sends the same number of bytes and takes an estimated ") &&
+                 EndsWith(" times as long on ib100."));
+  CHECK_FALSE(slower.in_answer);                              // it saves no time over the run either
+  const TargetCosts weaker = costs_of_messages(150, 150, 1);  // only over the run is it faster
+  CHECK(weaker.text == "To reach a loss of 1.3 it sends the same number of bytes.");
+  CHECK(weaker.in_answer);
+  CHECK(costs_of_messages(1, 1, 1).text.empty());
 }
 
 TEST_CASE("report: the final loss of an arm that rose is the range over its seeds") {

@@ -6,6 +6,7 @@
 #include "experiments/output/analysis/analyze_tables.hpp"
 #include "experiments/output/analysis/freeze_output.hpp"
 #include "experiments/output/analysis/interval_output.hpp"
+#include "experiments/output/pricing/time_output.hpp"
 #include "experiments/output/screen.hpp"
 #include "experiments/report/html.hpp"
 #include "tests/catch.hpp"
@@ -52,12 +53,18 @@ TEST_CASE("tables: a column of times has one unit, that of the longest") {
   CHECK(texts({4e-6, 0}) == std::vector<std::string>{"4 us", "0 us"});
   CHECK(texts({unknown}) == std::vector<std::string>{"-"});
   CHECK(seconds_text(0.6962) == "696 ms");
+  std::vector<analysis::ArmFigures> arms(2);
+  arms[0].seconds = {{"eth1", {1.72, 0, 3}}, {"ib100", {0.05, 0, 3}}};
+  arms[1].seconds = {{"eth1", {0.6962, 0, 3}}, {"ib100", {0.0005, 0, 3}}};
+  const Table table = times_table(arms);
+  CHECK(table.rows()[1] == std::vector<std::string>{"  ", "1.72 s", "50 ms"});
+  CHECK(table.rows()[2] == std::vector<std::string>{"  ", "0.696 s", "0.5 ms"});
 }
 
 TEST_CASE("tables: no line of a page breaks after the dashes of an option") {
   CHECK(html::paragraph("use --step.stretch, --a-b.") ==
         "<p>use <span class=\"option\">--step.stretch</span>, <span class=\"option\">--a-b</span>.</p>\n");
-  CHECK(html::paragraph("a -- b --- c --") == "<p>a -- b --- c --</p>\n");
+  CHECK(html::paragraph("a -- b --- c a--name-of-a-file --") == "<p>a -- b --- c a--name-of-a-file --</p>\n");
 }
 
 TEST_CASE("tables: a page leaves out columns of numbers without a value, and labels the cells of blocks") {
