@@ -11,7 +11,8 @@ namespace onebit::experiments {
 /// arms reached; each arm has the learning rate at which it gets there soonest. Without a given target it is empty if
 /// the costs are much like those of the whole run, if no run finished, or if evaluations are too far apart (is_rough)
 /// for bounds that show a loss. It is part of the answer if a target was given, if the arm saves clearly less on the
-/// way to this loss than over the whole run, or if bounds show that it sends more bytes or takes longer. Precondition: the report still has all learning rates.
+/// way to this loss than over the whole run, or if bounds show that it sends more bytes or takes longer.
+/// Precondition: the report still has all learning rates.
 TargetCosts target_costs(const Report& report, const analysis::Verdict& verdict);
 
 }  // namespace onebit::experiments

@@ -220,8 +220,8 @@ TEST_CASE("report: the cost of a loss is that at the quickest rates, which --bes
     CHECK_THAT(page("0.5", more), Contains("A loss of 0.5 was reached at an evaluation by 0 of 2 runs of sgd (lr 0.1) "
                                            "and 2 of 2 runs of adam (lr 0.1)"));
     CHECK_THAT(page("1.2", more),
-               Contains("To reach a loss of 1.2 at the learning rates that get there soonest (sgd 0.1, adam 0.1), it "
-                        "may send 1.17 times as many bytes (95% interval "));
+               Contains("To reach a loss of 1.2 at the learning rates that get there soonest on ib100 (sgd 0.1, adam "
+                        "0.1), it may send 1.17 times as many bytes (95% interval "));
   }
   CHECK_THAT(page("100"), Contains(" starts at or below a loss of 100."));
 }

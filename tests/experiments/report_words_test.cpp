@@ -491,7 +491,7 @@ TEST_CASE("report: costs of a loss are compared with those of the run on every c
   const TargetCosts slower = costs_of_messages(1, 150, 1);  // until the loss it takes longer than over the run
   CHECK_THAT(slower.text,
              StartsWith("To reach a loss of 1.3 it sends the same number of bytes and takes an estimated ") &&
-                 EndsWith(" times as long on ib100."));
+                 Contains(" times as long on ib100 and may take "));
   CHECK_FALSE(slower.in_answer);                              // it saves no time over the run either
   const TargetCosts weaker = costs_of_messages(150, 150, 1);  // only over the run is it faster
   CHECK(weaker.text == "To reach a loss of 1.3 it sends the same number of bytes.");
