@@ -222,11 +222,11 @@ install_jax() {
   local venv=build/jax
   if "$venv/bin/python3" -c 'import jax, h5py' 2>/dev/null; then return 0; fi
   say "installing JAX in $venv"
-  if ! quietly build/jax-venv.log python3 -m venv --clear "$venv" ||
-    ! quietly build/jax-pip.log "$venv/bin/pip" install --retries 2 --no-compile jax h5py; then
-    summary+=("SKIPPED  python: jax: JAX could not be installed from PyPI")
-  fi
+  quietly build/jax-venv.log python3 -m venv --clear "$venv" &&
+    quietly build/jax-pip.log "$venv/bin/pip" install --retries 2 --no-compile jax h5py
 }
+
+wait_for_jax() { wait "$jax" || summary+=("SKIPPED  python: jax: JAX could not be installed from PyPI"); }
 
 # Checks that need no build.
 check_sources() {
@@ -255,7 +255,9 @@ report() {
 
 say "installing packages where they are missing"
 timed "packages" install_packages
-timed "JAX" install_jax
+mkdir -p build
+install_jax & # mostly waits for the network
+jax=$!
 check_cmake
 
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
@@ -263,6 +265,7 @@ export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
 export OMP_WAIT_POLICY=passive # several tests share the cores: do not spin
 
 timed "checks of the sources" check_sources
+timed "JAX" wait_for_jax # before the build, because both need all cores
 job ci "$(cores)"
 grep -qs "CUDA backend: yes" build/ci/configure.log || skip nvcc "not found: ci was built without the CUDA backend"
 if [[ $long == yes ]]; then

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <string>
 
 #include "device/base/error.hpp"
@@ -18,6 +17,7 @@ namespace onebit::device::debug {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kArena = std::size_t{1} << 30;  // bytes of addresses
 
 /// The lowest word that is taken for a pointer; words below it are taken for numbers. For example, 0.9f before four
 /// bytes of padding reads as address 0x3f666666, where the heap of a program at fixed addresses may lie, and the
@@ -25,11 +25,6 @@ constexpr std::size_t kAlignment = 64;
 /// position-independent program lies above the program itself.
 std::uintptr_t lowest_pointer() {
   return std::max<std::uintptr_t>(std::uintptr_t{1} << 32, ::getauxval(AT_PHDR));
-}
-
-std::size_t page_size() {
-  static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return size;
 }
 
 std::size_t up(std::size_t value, std::size_t multiple) {
@@ -44,24 +39,19 @@ bool is_mapped(std::uintptr_t address) {
 
 }  // namespace
 
-GuardedMemory::~GuardedMemory() {
-  for (const auto& [start, region] : regions_) {
-    ::munmap(reinterpret_cast<void*>(region.pages), region.length + page_size());
-  }
+/// Returns an arena with enough addresses left.
+Arena& GuardedMemory::arena_for(std::size_t length) {
+  if (arenas_.empty() || arenas_.back().left() < length) arenas_.emplace_back(std::max(length, kArena), users_ > 0);
+  return arenas_.back();
 }
 
 void* GuardedMemory::allocate(Index bytes) {
   const std::size_t size = up(static_cast<std::size_t>(bytes), kAlignment);
   const std::size_t length = up(size, page_size());
-  void* pages = ::mmap(nullptr, length + page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) throw std::bad_alloc();
-  Region region{.pages = reinterpret_cast<std::uintptr_t>(pages), .length = length, .end = 0};
-  region.end = region.pages + length;
-  const std::uintptr_t start = region.end - size;
-  protect(region, true);
-  std::memset(pages, 0xFF, length);
   const std::scoped_lock lock(mutex_);
-  if (users_ == 0) protect(region, false);
+  Arena& arena = arena_for(length + page_size());
+  const Region region{.arena = &arena, .pages = arena.take(length), .length = length};
+  const std::uintptr_t start = region.end() - size;
   regions_.emplace(start, region);
   use_.used = use_.held += static_cast<Index>(length);
   use_.peak = std::max(use_.peak, use_.held);
@@ -73,8 +63,12 @@ void GuardedMemory::release(void* data) noexcept {
   const std::scoped_lock lock(mutex_);
   const auto found = regions_.find(reinterpret_cast<std::uintptr_t>(data));
   if (found == regions_.end()) return;
-  ::munmap(reinterpret_cast<void*>(found->second.pages), found->second.length + page_size());
-  use_.used = use_.held -= static_cast<Index>(found->second.length);
+  const Region region = found->second;
+  region.arena->release(region.pages, region.length);
+  if (region.arena->is_empty() && region.arena != &arenas_.back()) {
+    arenas_.remove_if([&](const Arena& arena) { return &arena == region.arena; });
+  }
+  use_.used = use_.held -= static_cast<Index>(region.length);
   regions_.erase(found);
 }
 
@@ -87,19 +81,28 @@ Index GuardedMemory::available() const {
   return available_memory();
 }
 
+/// Runs a copy of the given bytes, during which only their allocation is accessible. Opening all of them takes longer.
+template <class Copy>
+void GuardedMemory::run(const void* data, Index bytes, const Copy& copy) {
+  if (bytes <= 0) return;
+  const std::scoped_lock lock(mutex_);
+  const auto after = regions_.upper_bound(reinterpret_cast<std::uintptr_t>(data));
+  const bool opens = users_ == 0 && after != regions_.begin();
+  if (opens) protect(std::prev(after)->second, true);
+  copy(static_cast<std::size_t>(bytes));
+  if (opens) protect(std::prev(after)->second, false);
+}
+
 void GuardedMemory::fill(void* target, int byte, Index bytes) {
-  const Access access(this);
-  if (bytes > 0) std::memset(target, byte, static_cast<std::size_t>(bytes));
+  run(target, bytes, [&](std::size_t count) { std::memset(target, byte, count); });
 }
 
 void GuardedMemory::upload(void* target, const void* source, Index bytes) {
-  const Access access(this);
-  if (bytes > 0) std::memcpy(target, source, static_cast<std::size_t>(bytes));
+  run(target, bytes, [&](std::size_t count) { std::memcpy(target, source, count); });
 }
 
 void GuardedMemory::download(void* target, const void* source, Index bytes) {
-  const Access access(this);
-  if (bytes > 0) std::memcpy(target, source, static_cast<std::size_t>(bytes));
+  run(source, bytes, [&](std::size_t count) { std::memcpy(target, source, count); });
 }
 
 void GuardedMemory::copy(const Block& target, Memory& from, const Block& source) {
@@ -111,25 +114,24 @@ void GuardedMemory::copy(const Block& target, Memory& from, const Block& source)
 void GuardedMemory::open() {
   const std::scoped_lock lock(mutex_);
   if (users_++ > 0) return;
-  for (const auto& [start, region] : regions_) protect(region, true);
+  for (Arena& arena : arenas_) arena.open(true);
 }
 
 void GuardedMemory::close() noexcept {
   const std::scoped_lock lock(mutex_);
   if (--users_ > 0) return;
-  for (const auto& [start, region] : regions_) protect(region, false);
+  for (Arena& arena : arenas_) arena.open(false);
 }
 
-void GuardedMemory::protect(const Region& region, bool accessible) const {
-  if (region.length > 0) {
-    ::mprotect(reinterpret_cast<void*>(region.pages), region.length, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
-  }
+void GuardedMemory::protect(const Region& region, bool is_open) {
+  if (region.length == 0) return;
+  ::mprotect(reinterpret_cast<void*>(region.pages), region.length, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 /// The address one past the end of an allocation belongs to it, because empty rows may point there.
 bool GuardedMemory::owns(std::uintptr_t address) const {
   auto after = regions_.upper_bound(address);
-  return after != regions_.begin() && address <= (--after)->second.end;
+  return after != regions_.begin() && address <= (--after)->second.end();
 }
 
 void GuardedMemory::check(const void* kernel, std::size_t size, const std::type_info& type) {

@@ -2,11 +2,13 @@
 // The memory of the debug device: host memory that only kernels and copies may access, so that a missing transfer fails
 // on a machine without a GPU. Modelled on mfem's debug backend.
 
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <typeinfo>
 
+#include "device/debug/arena.hpp"
 #include "device/memory/memory.hpp"
 
 // The padding between a kernel's members holds leftovers of the stack, such as old pointers. It can be told apart from
@@ -27,11 +29,11 @@ inline constexpr bool kChecksPointers = ONEBIT_CLEAR_PADDING != 0;
 
 /// Gives every allocation its own pages, filled with 0xFF (NaN as a float). They are accessible only while a copy or
 /// one of the device's kernels runs, and the allocation, rounded up to a multiple of 64 bytes, ends at a page that is
-/// always inaccessible. Reading device memory from host code and writing past that end therefore both raise SIGSEGV.
+/// always inaccessible. Host code that touches device memory therefore raises SIGSEGV; whoever touches what lies past
+/// that end, or memory that was released, raises SIGBUS (or SIGSEGV while no kernel runs).
 class GuardedMemory final : public Memory {
  public:
   GuardedMemory() = default;
-  ~GuardedMemory() override;
   GuardedMemory(const GuardedMemory&) = delete;
   GuardedMemory& operator=(const GuardedMemory&) = delete;
 
@@ -57,14 +59,19 @@ class GuardedMemory final : public Memory {
 
  private:
   struct Region {
-    std::uintptr_t pages = 0;  ///< start of the open pages; one closed page follows them
-    std::size_t length = 0;    ///< bytes of the open pages
-    std::uintptr_t end = 0;    ///< end of the allocation
+    Arena* arena = nullptr;
+    std::uintptr_t pages = 0;  ///< start of its pages
+    std::size_t length = 0;    ///< their bytes
+    std::uintptr_t end() const { return pages + length; }
   };
-  void protect(const Region& region, bool accessible) const;
+  Arena& arena_for(std::size_t length);
+  template <class Copy>
+  void run(const void* data, Index bytes, const Copy& copy);
+  static void protect(const Region& region, bool is_open);
   bool owns(std::uintptr_t address) const;
 
   mutable std::mutex mutex_;
+  std::list<Arena> arenas_;                   ///< the last one gives addresses to allocations
   std::map<std::uintptr_t, Region> regions_;  ///< regions by the start of their allocation
   MemoryUse use_;                             ///< memory in use, counted in whole pages
   int users_ = 0;

@@ -9,6 +9,7 @@
 #include "device/base/files.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
+#include "sim/log/read_check.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -90,6 +91,7 @@ void compress_log(const std::string& path, int level) {
   const std::string part = part_of(path);
   const h5::Object copy = write_copy(path, part, level);
   files::publish(part, path, "log", [&] { h5::verify(copy); });
+  note_readable(path);
 }
 
 void remove_left_part(const std::string& path) {

@@ -66,6 +66,13 @@ void set_read_check(ReadCheck check) {
   checked().check = std::move(check);
 }
 
+void note_readable(const std::string& path) {
+  const std::optional<FileState> state = state_of(path);
+  if (!state) return;
+  const std::lock_guard lock(checked().mutex);
+  checked().answers.insert_or_assign(*state, "");
+}
+
 void check_ahead(std::span<const std::string> paths) {
   constexpr std::size_t most = 16;  // each check may take 512 MiB
   if (!checked().check) return;

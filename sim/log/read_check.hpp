@@ -21,6 +21,10 @@ using ReadCheck = std::function<std::string(const std::string& path, bool swmr)>
 /// be called before any file is opened.
 void set_read_check(ReadCheck check);
 
+/// Remembers that a file needs no check, because this process has written it and read it back, for as long as its size
+/// and modification time stay the same.
+void note_readable(const std::string& path);
+
 /// Checks HDF5 files in parallel, so that the results are known when the files are opened. Reports nothing itself; a
 /// refused file is reported when it is opened.
 void check_ahead(std::span<const std::string> paths);

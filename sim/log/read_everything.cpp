@@ -63,9 +63,15 @@ class Walk {
 
   void attributes(const h5::Object& object) {
     for (const std::string& name : listed([&] { return h5::attribute_names(object); })) {
-      attempt([&] { h5::text_attribute(object, name); });
-      attempt([&] { h5::numbers_attribute(object, name); });
-      attempt([&] { h5::integer_attribute(object, name); });
+      bool is_text = false;  // then readers of numbers refuse it by its type
+      attempt([&] {
+        h5::text_attribute(object, name);
+        is_text = true;
+      });
+      if (!is_text) {
+        attempt([&] { h5::numbers_attribute(object, name); });
+        attempt([&] { h5::integer_attribute(object, name); });
+      }
       attempt([&] { h5::stored_attribute(object, name); });
     }
   }
@@ -115,7 +121,11 @@ class Walk {
     const h5::Id memory(h5::check(H5Screate_simple(1, &count, nullptr), dataset.where), H5Sclose);
     std::vector<char> values(count * H5Tget_size(type));
     h5::check_fits(stored.get(), H5Sget_select_npoints(selection), type, values, dataset.where);
-    h5::check(H5Dread(dataset.id.get(), type, memory.get(), selection, H5P_DEFAULT, values.data()), dataset.where);
+    // Where types differ, HDF5 converts in a buffer of 1 MiB by default, which it clears for each read.
+    const h5::Id transfer(h5::check(H5Pcreate(H5P_DATASET_XFER), dataset.where), H5Pclose);
+    const std::size_t buffer = std::max({std::size_t{64} << 10, H5Tget_size(type), H5Tget_size(stored.get())});
+    h5::check(H5Pset_buffer(transfer.get(), buffer, nullptr, nullptr), dataset.where);
+    h5::check(H5Dread(dataset.id.get(), type, memory.get(), selection, transfer.get(), values.data()), dataset.where);
   }
 
   std::set<haddr_t> groups_;

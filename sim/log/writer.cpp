@@ -9,6 +9,7 @@
 #include "device/base/files.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
+#include "sim/log/read_check.hpp"
 #include "sim/log/row_table.hpp"
 #include "sim/models/constant_names.hpp"
 #include "sim/run/pause_point.hpp"
@@ -261,6 +262,7 @@ struct LogWriter::File {
       throw;
     }
     closed.write(place, padded(status));
+    note_readable(object.where.file);
   }
 };
 

@@ -46,6 +46,45 @@ TEST_CASE("debug: a kernel that runs past the end faults") {
   CHECK(faults([&] { for_each(device, 17, VisitKernel{buffer.data()}); }));
 }
 
+TEST_CASE("debug: memory faults after its release, and a copy that runs past the end faults") {
+  debug::GuardedMemory memory;
+  void* const released = memory.allocate(64);
+  void* const kept = memory.allocate(64);
+  memory.release(released);
+  memory.open();
+  CHECK(faults([&] { *static_cast<volatile int*>(released) = 1; }));
+  CHECK_FALSE(faults([&] { *static_cast<volatile int*>(kept) = 1; }));
+  memory.close();
+  CHECK(faults([&] { *static_cast<volatile int*>(kept) = 1; }));
+  CHECK_FALSE(faults([&] { memory.fill(kept, 0, 64); }));
+  CHECK(faults([&] { memory.fill(kept, 0, 65); }));
+}
+
+TEST_CASE("debug: an arena gives every allocation new addresses until all have been released") {
+  const std::size_t page = debug::page_size();
+  debug::Arena arena(6 * page, false);
+  const std::uintptr_t one = arena.take(2 * page), none = arena.take(0);
+  CHECK(none == one + 3 * page);
+  CHECK(arena.left() == 2 * page);
+  const auto touch = [](std::uintptr_t address) {
+    return faults([=] { *reinterpret_cast<volatile char*>(address) = 1; });
+  };
+  CHECK(touch(one));
+  arena.open(true);
+  CHECK_FALSE(touch(one + 2 * page - 1));
+  CHECK(touch(one + 2 * page));
+  CHECK(touch(none));
+  arena.release(one, 2 * page);
+  CHECK(touch(one));
+  CHECK(arena.left() == 2 * page);
+  CHECK_FALSE(arena.is_empty());
+  arena.release(none, 0);
+  CHECK(arena.is_empty());
+  CHECK(arena.take(page) == one);
+  CHECK_FALSE(touch(one));
+  CHECK(touch(one + page));
+}
+
 TEST_CASE("debug: a kernel with a pointer to host memory or to another device's is refused by name") {
   ONEBIT_SKIP_UNLESS(debug::kChecksPointers, "gcc", "this compiler cannot clear padding, so pointers are not checked");
   const Device device = Device::debug(1);

@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "device/base/error.hpp"
+#include "sim/log/compact.hpp"
 #include "sim/log/contents.hpp"
+#include "sim/log/reader.hpp"
 #include "sim/run/trace.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log/log_fixture.hpp"
@@ -112,6 +114,21 @@ TEST_CASE("read check: reading back what this process has written needs none") {
   h5::close_file(file);
   CHECK_NOTHROW(h5::verify(file));
   CHECK(refusal.paths.empty());
+}
+
+TEST_CASE("read check: a log that this process has written needs none until something else changes it") {
+  const Folder folder;
+  const Answer refusal("no");
+  const std::string path = folder / "run.h5";
+  LogWriter log(path, sample_header(), false);
+  append_samples(log, 0, 5);
+  log.close(RunStatus::finished);
+  CHECK(LogReader(path).steps().size() == 5);
+  compress_log(path, 1);
+  CHECK(LogReader(path).steps().size() == 5);
+  CHECK(refusal.paths.empty());
+  write_file(path, read_file(path) + '\0');
+  CHECK_THROWS_WITH(LogReader(path), Contains(": no ("));
 }
 
 TEST_CASE("read check: everything is read of logs and of other files, and errors of objects are passed over") {
