@@ -1,6 +1,7 @@
 #pragma once
-// A separate process reads each HDF5 file before the program does. On a damaged file HDF5 may crash, hang or take
-// gigabytes; it then does so in that process, and the program reports it in one line.
+// A separate process reads each HDF5 file before the program does, except logs that the program has written itself and
+// has read back. On a damaged file HDF5 may crash, hang or take gigabytes; it then does so in that process, and the
+// program reports it in one line.
 //
 // The reader is the same program, started with a hidden first argument. Its only output is the reason why the file must
 // not be read, written to its standard output, which is a pipe.
