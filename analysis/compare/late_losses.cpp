@@ -113,7 +113,7 @@ std::string hinge_text(const Arm& baseline, const Arm& arm, Verdict& verdict) {
           : open || equivalent       ? " differ ("
                                      : " differ the other way (") +
          (difference.contains_zero() ? "" : arm.name + (difference.mean > 0 ? " is higher: " : " is lower: ")) +
-         range_text(difference) +
+         level_text(verdict.criterion.level_of_each()) + " interval " + range_text(difference) +
          "): the verdict hinges on the last evaluation, and in that fifth, losses rise by up to " + percent(rise) +
          " from one evaluation to the next";
 }

@@ -337,10 +337,11 @@ std::string times_html(const Report& report) {
                                : "; the times, but not the byte counts, are estimated for fp16.";
   const std::string how = "Times are estimates from the messages that were sent, priced on a model of the cluster, " +
                           computing_text(report) + " Dense gradients are sent as fp32" + fp16;
-  return html::details("How the times were estimated", "clusters, computing, what takes time in a step",
-                       html::paragraph(how, "facts") + html::list(cluster_lines(report)) +
-                           html::paragraph(parts_line(report), "facts") +
-                           html::list(computing_lines(comparison.computing)));
+  std::vector<std::string> lines = cluster_lines(report);
+  for (const std::string& line : computing_lines(comparison.computing)) lines.push_back(line + ".");
+  return html::details(
+      "How the times were estimated", "clusters, computing, what takes time in a step",
+      html::paragraph(how, "facts") + html::list(lines) + html::paragraph(parts_line(report), "facts"));
 }
 
 /// Returns a line with a link to the findings on individual runs; empty if there are none.

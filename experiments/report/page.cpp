@@ -213,7 +213,11 @@ std::string network_html(const Report& report) {
             target_text(comparison) +
             " Each cost counts up to the point where an evaluated loss first reaches this value, interpolated linearly "
             "between evaluations. Where the evaluations are too far apart to interpolate, the cost is marked ≤ and "
-            "counts up to the first evaluation at or below this value. The loss may rise again later.");
+            "counts up to the first evaluation at or below this value. The loss may rise again later." +
+            (comparison.target_is_given || comparison.verdicts.size() < 2
+                 ? ""
+                 : " The answers above compare two arms each, at the lowest loss that these two reached, so their "
+                   "factors differ from those in this table."));
   }
   return body;
 }

@@ -64,23 +64,26 @@ std::string in_same_steps(const Pair& pair) {
   return "In the same " + std::to_string(*steps.begin()) + " steps" + more + " it";
 }
 
-/// Returns "; it is slower on 2 of the 4 clusters, and may be slower on 1 more"; empty if it is slower on none, on one
-/// only, or on no cluster that is not named.
+/// Returns "; it is slower on 2 of the 4 clusters, and may be slower on 1 more" or "; it may be slower on 2 of the 4
+/// clusters"; empty if these are no clusters, only one, or only those that are named.
 std::string slower_text(const Pair& pair, const std::vector<Speed>& named) {
   const std::vector<Speed> speeds = speeds_of(pair);
-  const auto may_be_slower = [](const Speed& speed) { return speed.ratio < 1 && is_visible(speed.ratio); };
+  const auto may_be_slower = [](const Speed& speed) {
+    return speed.low < 1 && is_visible(speed.low) && is_visible(speed.ratio);
+  };
   const Index all = std::ssize(speeds), slower_or_open = std::ranges::count_if(speeds, may_be_slower);
   const Index slower =
       std::ranges::count_if(speeds, [&](const Speed& speed) { return may_be_slower(speed) && speed.high < 1; });
   const Index open = slower_or_open - slower;
-  if (named.empty() || slower == 0 || slower_or_open < 2) return "";
+  if (named.empty() || slower_or_open < 2) return "";
   if (slower_or_open == std::ranges::count_if(named, may_be_slower)) return "";
-  const std::string count = std::to_string(all);
-  return "; it is slower on " +
-         (slower < all ? std::to_string(slower) + " of the " + count
-          : all == 2   ? "both"
-                       : "all " + count) +
-         " clusters" + (open > 0 ? ", and may be slower on " + std::to_string(open) + " more" : "");
+  const auto of_all = [all](Index some) {
+    const std::string count = std::to_string(all);
+    return (some < all ? std::to_string(some) + " of the " + count : all == 2 ? "both" : "all " + count) + " clusters";
+  };
+  if (slower == 0) return "; it may be slower on " + of_all(open);
+  return "; it is slower on " + of_all(slower) +
+         (open > 0 ? ", and may be slower on " + std::to_string(open) + " more" : "");
 }
 
 /// Whether the arm is slower somewhere, and most of that is the latency of more messages.

@@ -106,8 +106,8 @@ struct TimeUntil {
   bool faster = false;
 };
 
-/// Returns the time with the range of the estimates if that alone leaves open which arm is faster; the verb is "may" if
-/// this is open. No text if the times are about the same.
+/// Returns the time with the range of the estimates, unless the seeds alone leave open which arm is faster; the verb is
+/// "may" if this is open. No text if the times are about the same.
 TimeUntil time_until(const Pair& pair, double target, std::size_t place, const netmodel::Cluster& cluster) {
   const double time = ratio_until(pair, kSeconds + place, target);
   if (!is_visible(time)) return {};
@@ -118,8 +118,8 @@ TimeUntil time_until(const Pair& pair, double target, std::size_t place, const n
                     .low = std::fmin(time, interval.low) * of_estimate.low,
                     .high = std::fmax(time, interval.high) * of_estimate.high,
                     .uncertain = uncertain_of(pair)};
-  const bool by_seeds = interval.low < 1 && interval.high > 1, open = speed.low < 1 && speed.high > 1;
-  const std::string range = open && !by_seeds ? range_text(speed, cluster) : "";
+  const bool open_by_seeds = interval.low < 1 && interval.high > 1;
+  const std::string range = open_by_seeds ? "" : range_text(speed, cluster);
   return {verb_of(speed), speed_text(speed, cluster.name) + in_brackets(interval_text(seeds, time < 1), range),
           time > 1};
 }

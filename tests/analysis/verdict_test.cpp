@@ -196,9 +196,10 @@ TEST_CASE("verdict: a difference of the last evaluation alone is named where los
   CHECK(hinges.hinges_on_last);
   // log(1.16 / 1.15), log(1.14 / 1.15), 0: mean -0.0000252, deviation 0.0086959, t(2 degrees) 4.302653: ± 0.0216017
   CHECK(hinges.warnings ==
-        std::vector<std::string>{"averaged over the evaluations in the last fifth of the steps, the losses of b and a "
-                                 "cannot be told apart (-2.14% to 2.18%): the verdict hinges on the last evaluation, "
-                                 "and in that fifth, losses rise by up to 30.3% from one evaluation to the next"});
+        std::vector<std::string>{
+            "averaged over the evaluations in the last fifth of the steps, the losses of b and a "
+            "cannot be told apart (95% interval -2.14% to 2.18%): the verdict hinges on the last "
+            "evaluation, and in that fifth, losses rise by up to 30.3% from one evaluation to the next"});
   const Verdict holds = of(arm("a", {1.3, 1.2, 1.3, 1.3}, none), arm("b", {1, 1.1, 1, 1}, some));
   CHECK((holds.judgement == Judgement::better && !holds.hinges_on_last));  // the means differ, too
   const Verdict meets = of(arm("a", {1, 1.3, 1, 1.3}, none), arm("b", {1.2, 1.3, 1.25, 1.3}, none));

@@ -11,8 +11,9 @@ using analysis::ArmFigures;
 using analysis::CommunicationTime;
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Returns the rows of an arm: its stages, and their mean if there are several.
-Rows communication_rows(const std::vector<CommunicationTime>& clusters) {
+/// Returns the rows of an arm: its stages and, if there are several and a run finished, their mean over the run.
+Rows communication_rows(const ArmFigures& arm) {
+  const std::vector<CommunicationTime>& clusters = example_times(arm).communication;
   Rows rows;
   if (clusters.empty()) return rows;
   const auto add = [&](const std::string& stage, const auto& seconds) {
@@ -23,7 +24,8 @@ Rows communication_rows(const std::vector<CommunicationTime>& clusters) {
   for (std::size_t s = 0; s < stages.size(); ++s) {
     add(stages[s].name + " stage", [s](const CommunicationTime& time) { return time.stages[s].seconds; });
   }
-  if (stages.size() != 1) add("mean over the run", [](const CommunicationTime& time) { return time.mean_seconds; });
+  if (stages.size() != 1 && arm.finished > 0)
+    add("mean over the run", [](const CommunicationTime& time) { return time.mean_seconds; });
   return rows;
 }
 
@@ -34,7 +36,7 @@ Table communication_table(const std::vector<ArmFigures>& arms) {
   for (const CommunicationTime& time : arms.front().times.front().communication) header.push_back(time.cluster);
   Table table(header);
   std::vector<Rows> rows_of;
-  for (const ArmFigures& arm : arms) rows_of.push_back(communication_rows(example_times(arm).communication));
+  for (const ArmFigures& arm : arms) rows_of.push_back(communication_rows(arm));
   std::vector<bool> shown(arms.size(), false);
   for (std::size_t a = 0; a < arms.size(); ++a) {
     if (shown[a]) continue;
