@@ -205,7 +205,7 @@ TEST_CASE("verdict: a difference of the last evaluation alone is named where los
   const Verdict meets = of(arm("a", {1, 1.3, 1, 1.3}, none), arm("b", {1.2, 1.3, 1.25, 1.3}, none));
   CHECK((meets.judgement == Judgement::equivalent && meets.hinges_on_last));
   REQUIRE(meets.warnings.size() == 1);
-  CHECK_THAT(meets.warnings[0], Contains("of b and a differ (b is higher: 9.78% to 9.78%)"));
+  CHECK_THAT(meets.warnings[0], Contains("of b and a differ (b is higher: 95% interval 9.78% to 9.78%)"));
   const Verdict calm = of(arm("a", {1, 1, 1, 1}, none), arm("b", {1.06, 1, 1, 0.9}, some));
   CHECK((calm.judgement == Judgement::better && !calm.hinges_on_last));  // no loss rises: the last is the best
   // The last evaluation alone does not tell arms apart that differ before.
@@ -219,7 +219,7 @@ TEST_CASE("verdict: a difference of the last evaluation alone is named where los
   CHECK((open.judgement == Judgement::not_resolved && open.hinges_on_last));
   REQUIRE(open.warnings.size() == 1);
   CHECK_THAT(open.warnings[0],
-             Contains("the losses of b and a differ (b is higher: 6.73% to 25.6%): the verdict hinges"));
+             Contains("the losses of b and a differ (b is higher: 95% interval 6.73% to 25.6%): the verdict hinges"));
 }
 
 TEST_CASE("verdict: losses more than twice as high are ratios, and no percentage is impossible") {
