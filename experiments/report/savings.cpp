@@ -65,7 +65,7 @@ std::string in_same_steps(const Pair& pair) {
 }
 
 /// Returns "; it is slower on 2 of the 4 clusters, and may be slower on 1 more" or "; it may be slower on 2 of the 4
-/// clusters"; empty if these are no clusters, only one, or only those that are named.
+/// clusters"; empty if there are no such clusters, if there is only one, or if all of them are named.
 std::string slower_text(const Pair& pair, const std::vector<Speed>& named) {
   const std::vector<Speed> speeds = speeds_of(pair);
   const auto may_be_slower = [](const Speed& speed) {
