@@ -21,10 +21,10 @@ if ((${#readers[@]} == 0)); then
 fi
 
 timed_out=70 # libFuzzer's exit status
-folder=build/fuzz programs=build/ci-clang/tests/fuzz # shares its libraries with the sanitized tests
+folder=build/fuzz program=build/ci-clang/tests/fuzz/fuzz # shares its libraries with the sanitized tests
 mkdir -p "$folder/findings"
 : >"$folder/findings.txt"
-say "building the fuzz targets"
+say "building the fuzzer"
 quietly "$folder/configure.log" cmake --preset ci-clang
 quietly "$folder/build.log" cmake --build --preset fuzz --parallel "$(cores)"
 
@@ -37,7 +37,7 @@ else
 fi
 
 # run_reader READER ARGUMENT...: with the limits that are the same for every input
-run_reader() { "$programs/fuzz_$1" -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=5 "${@:2}"; }
+run_reader() { "$program" --reader="$1" -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=5 "${@:2}"; }
 
 # fuzz READER: prints one line about the run; status 1 if there is a finding. An input that took too long is one only if
 # it does so again, because the machine may have been busy.

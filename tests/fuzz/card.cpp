@@ -4,7 +4,7 @@
 using namespace onebit;
 
 /// A card: JSON with the results and options of runs.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(card, input) {
   static fuzz::ScratchFile file;
   file.assign(input.rest());
   const experiments::Card card = experiments::read_card(file.path());

@@ -62,7 +62,7 @@ void read(const std::string& path) {
 
 /// Changes to a checkpoint, which is then sealed. Every four bytes change one byte: three choose its place, one is the
 /// new value. Bytes that are left over cut off the end of the file.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(checkpoint, input) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   static const fuzz::Bytes good = make_checkpoint();
   static fuzz::ScratchFile file;

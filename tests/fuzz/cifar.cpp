@@ -8,7 +8,7 @@
 using namespace onebit;
 
 /// A record is longer than an input: two bytes give the size of the file, and the others are repeated to fill it.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(cifar, input) {
   const sim::CifarFormat format = input.byte() % 2 == 0 ? sim::cifar10 : sim::cifar100;
   const std::size_t high = input.byte(), low = input.byte();
   const std::size_t size = input.rest().empty() ? 0 : (high << 8 | low) % (3 * 3074 + 1);

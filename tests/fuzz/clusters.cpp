@@ -4,7 +4,7 @@
 using namespace onebit;
 
 /// The INI file of a cluster or, if the first byte says so, of a workload.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(clusters, input) {
   static fuzz::ScratchFile file(".ini");
   const bool cluster = input.byte() % 2 == 0;
   file.assign(input.rest());

@@ -6,7 +6,7 @@
 
 using namespace onebit;
 
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(criteo, input) {
   sim::CriteoExamples examples;
   const auto size = static_cast<std::size_t>(1 + input.byte());
   const Index most = input.byte() / 16, rows = 2 + input.byte();

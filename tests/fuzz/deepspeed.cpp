@@ -4,7 +4,7 @@
 using namespace onebit;
 
 /// A DeepSpeed configuration: JSON.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(deepspeed, input) {
   static fuzz::ScratchFile file;
   file.assign(input.rest());
   const auto config = experiments::read_deepspeed_config(file.path());

@@ -5,7 +5,7 @@
 using namespace onebit;
 
 /// The recorded results of a preset, which are compared with an empty set of runs.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(expected, input) {
   static fuzz::ScratchFile file;
   file.assign(input.rest());
   const std::vector<experiments::ExpectedRun> runs = experiments::read_expected(file.path());

@@ -1,7 +1,7 @@
 #pragma once
-// What the harnesses share. Each passes bytes in memory to one reader, which must either refuse them with a ConfigError
-// or return a valid result. Anything else is a finding: another exception, a trap, a report of a sanitizer, too much
-// time or memory.
+// What the harnesses share. Each of them passes bytes in memory to one reader, which must either refuse them with a
+// ConfigError or return a valid result. Anything else is a finding: another exception, a trap, a report of a sanitizer,
+// too much time or memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,22 +41,16 @@ class Input {
   std::span<const std::uint8_t> rest_;
 };
 
-template <class Reader>
-int run(const std::uint8_t* data, std::size_t size, Reader read) {
-  try {
-    read(Input(data, size));
-  } catch (const ConfigError& error) {
-    require(std::string(error.what()).find('\n') == std::string::npos);
-  }
-  return 0;
-}
+/// Passes an input to a reader.
+using Harness = void (*)(Input);
+
+/// Adds a reader to those that the program can be asked for. Returns true.
+bool add_reader(const char* name, Harness harness);
 
 }  // namespace onebit::fuzz
 
-/// Defines the harness: `input` is an onebit::fuzz::Input, the body follows.
-#define ONEBIT_FUZZ(input)                                                       \
-  static void read_input(onebit::fuzz::Input input);                             \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, size_t size) { \
-    return onebit::fuzz::run(data, size, read_input);                            \
-  }                                                                              \
-  static void read_input(onebit::fuzz::Input input)
+/// Defines the harness of a reader: `input` is an onebit::fuzz::Input, the body follows.
+#define ONEBIT_FUZZ(reader, input)                                                                    \
+  static void fuzz_##reader(onebit::fuzz::Input input);                                               \
+  [[maybe_unused]] static const bool has_##reader = onebit::fuzz::add_reader(#reader, fuzz_##reader); \
+  static void fuzz_##reader(onebit::fuzz::Input input)

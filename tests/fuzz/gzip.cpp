@@ -6,7 +6,7 @@
 using namespace onebit;
 
 /// The contents of a valid file begin with its head; if the head is damaged, so is the file.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(gzip, input) {
   constexpr Index limit = 1 << 16;
   const sim::Bytes file = input.file();
   std::vector<std::uint8_t> head;

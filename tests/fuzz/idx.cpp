@@ -5,7 +5,7 @@
 using namespace onebit;
 
 /// Reads the first and the last image, or label.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(idx, input) {
   const Index dimensions = input.byte() % 2 == 0 ? 3 : 1;
   const sim::Bytes file = input.file();
   const sim::IdxLayout layout = sim::parse_idx(file, dimensions);

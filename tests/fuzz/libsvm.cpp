@@ -7,7 +7,7 @@
 
 using namespace onebit;
 
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(libsvm, input) {
   sim::LibsvmExamples examples;
   sim::LibsvmParser parser("FILE", examples);
   const auto size = static_cast<std::size_t>(1 + input.byte());

@@ -66,16 +66,10 @@ extern "C" int nanosleep(const timespec*, timespec*) {
   return 0;
 }
 
-/// Makes the logs before any input is timed.
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  all_logs();
-  return 0;
-}
-
 /// Changes to a log. Two bytes choose the log and what is read of it. Every next four bytes change one byte: three
 /// choose its place, one is the new value. Bytes that are left over cut off the end of the file. No HDF5 object may
 /// stay open.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(log, input) {
   const fuzz::Logs& logs = all_logs();
   static fuzz::ScratchFile file;
   if (file.size() == 0) file.write(0, logs.first);

@@ -21,7 +21,7 @@ bool is_small(const std::vector<netmodel::Measurement>& rows) {
 }  // namespace
 
 /// Measured collectives, a table or the output of nccl-tests: read, priced with, and fitted to.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(measurements, input) {
   static fuzz::ScratchFile file;
   const std::uint8_t use = input.byte() % 4;
   file.assign(input.rest());

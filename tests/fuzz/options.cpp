@@ -5,7 +5,7 @@
 using namespace onebit;
 
 /// An INI file or, if the first byte says so, the arguments of a command, one per line.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(options, input) {
   using namespace onebit::experiments;
   const bool file = input.byte() % 2 == 0;
   const sim::Bytes bytes = input.file();

@@ -6,7 +6,7 @@
 using namespace onebit;
 
 /// A rule, up to the first control character; the rest are labels.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(split, input) {
   const Index workers = 1 + input.byte() % 8;
   const sim::Bytes file = input.file();
   const auto end = std::find_if(file.text().begin(), file.text().end(), [](unsigned char c) { return c < ' '; });

@@ -5,7 +5,7 @@
 using namespace onebit;
 
 /// The definition of a sweep as its folder keeps it: read, written, read again, and made into points.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(sweep, input) {
   using namespace onebit::experiments;
   static fuzz::ScratchFile file, copy;
   const std::string_view given(reinterpret_cast<const char*>(input.rest().data()), input.rest().size());

@@ -7,7 +7,7 @@ using namespace onebit;
 
 /// Windows of a text in two files, with any context, split and target: drawn ones, and the first and the last held-out
 /// one.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(text, input) {
   sim::DataConfig config{.holdout = static_cast<double>(input.byte()) / 200.0};
   const char* splits[] = {"iid", "size", "size:0", "label"};
   config.context = input.byte() % 9;

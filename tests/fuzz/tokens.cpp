@@ -4,7 +4,7 @@
 
 using namespace onebit;
 
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(tokens, input) {
   constexpr Index widths[] = {0, 1, 2, 4};
   const Index token_bytes = widths[input.byte() % 4];
   const sim::Bytes file = input.file();

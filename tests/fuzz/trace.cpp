@@ -47,7 +47,7 @@ void read_trace(const std::string& path) {
 }  // namespace
 
 /// Traces as any program can write them with HDF5: the input decides the types and sizes of datasets and attributes.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(trace, input) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   static const fuzz::ScratchFile file;
   write_trace(input, file.path());

@@ -36,7 +36,7 @@ void mend(fuzz::Input& input, const std::string& path) {
 }  // namespace
 
 /// Weights as any program can write them with HDF5: the input decides the types and sizes of datasets.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(weights, input) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   static const fuzz::ScratchFile file;
   write_weights(input, file.path());

@@ -6,7 +6,7 @@
 using namespace onebit;
 
 /// A vocabulary, up to the first zero byte, and a text.
-ONEBIT_FUZZ(input) {
+ONEBIT_FUZZ(word_pieces, input) {
   const bool lowercase = input.byte() % 2 != 0;
   const std::uint8_t* const begin = input.rest().data();
   const std::uint8_t* const end = begin + input.rest().size();

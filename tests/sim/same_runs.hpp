@@ -109,9 +109,10 @@ struct Ended {
   State state;
 };
 
-/// Trains for at most `stop_after` steps; -1: to the end.
+/// Trains for at most `stop_after` steps; -1: to the end. The data of one run serve the next one.
 inline Ended run(const sim::RunConfig& config, const std::string& path, sim::Existing existing, Index stop_after = -1) {
-  sim::VirtualCluster cluster(config);
+  static sim::DataCache data;
+  sim::VirtualCluster cluster(config, sim::make_resources(config, data));
   sim::RunControl control;
   control.stop_requested = [&] { return cluster.step() == stop_after; };
   const sim::RunResult result = sim::train(cluster, config, path, existing, {}, control);
