@@ -119,8 +119,8 @@ inline bool fills(const Queue& queue, Index units) {
 template <class Body>
 void parallel(const Queue& queue, Index units, Body body) {
   if (queue.plans()) return;
-  const debug::Access access(queue.guard());
   if (queue.threads() == 1 || units <= 1) {
+    const debug::Access access(queue.guard());
     [[maybe_unused]] const FlushDenormals flush{};
     for (Index unit = 0; unit < units; ++unit) body(unit);
     return;
@@ -128,6 +128,7 @@ void parallel(const Queue& queue, Index units, Body body) {
   std::exception_ptr failure;
 #pragma omp parallel num_threads(queue.threads())
   {
+    const debug::Access access(queue.guard());
     [[maybe_unused]] const FlushDenormals flush{};
 #pragma omp for schedule(static)
     for (Index unit = 0; unit < units; ++unit) {

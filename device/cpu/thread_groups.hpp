@@ -28,7 +28,6 @@ void for_each_group(const Queue& queue, const ItemSizes& sizes, const Work& work
   const Index threads = queue.threads(), members = group_size(sizes, threads);
   bool enough = members > 1 && !queue.plans();
   if (enough) {
-    const debug::Access access(queue.guard());
     const Index step = threads / members;
     const GroupRoom room{ceil_div(sizes.longest, kTile), members};
     std::deque<ThreadGroup> groups;
@@ -39,6 +38,7 @@ void for_each_group(const Queue& queue, const ItemSizes& sizes, const Work& work
       if (omp_get_num_threads() < queue.threads()) {
         if (thread == 0) enough = false;
       } else if (first < step) {
+        const debug::Access access(queue.guard());
         [[maybe_unused]] const FlushDenormals flush{};
         ThreadGroup& group = groups[static_cast<std::size_t>(first)];
         const GroupMember member(&group.barrier);

@@ -31,11 +31,27 @@ std::size_t page_size() {
   return size;
 }
 
-Arena::Arena(std::size_t length, bool is_open) : length_(length), is_open_(is_open) {
+Key::Key() : number_(::pkey_alloc(0, PKEY_DISABLE_ACCESS)) {}
+
+Key::~Key() {
+  if (exists()) ::pkey_free(number_);
+}
+
+bool Key::lock(std::uintptr_t start, std::size_t length) const noexcept {
+  return ::pkey_mprotect(pointer(start), length, PROT_READ | PROT_WRITE, number_) == 0;
+}
+
+bool Key::allow(bool is_allowed) const noexcept {
+  const bool was_allowed = ::pkey_get(number_) == 0;
+  ::pkey_set(number_, is_allowed ? 0 : PKEY_DISABLE_ACCESS);
+  return was_allowed;
+}
+
+Arena::Arena(std::size_t length, bool is_open, const Key& key) : key_(key), length_(length), is_open_(is_open) {
   void* const start = ::mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) throw std::bad_alloc();
   start_ = reinterpret_cast<std::uintptr_t>(start);
-  if (guard(start_, length, protection())) return;
+  if (guard(start_, length, protection()) && (!key_.exists() || key_.lock(start_, length))) return;
   ::munmap(start, length);
   throw std::bad_alloc();
 }
@@ -50,6 +66,7 @@ std::uintptr_t Arena::take(std::size_t length) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
     if (::mmap(pointer(start), length, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) throw std::bad_alloc();
     std::memset(pointer(start), 0xFF, length);
+    if (key_.exists() && !key_.lock(start, length)) throw std::bad_alloc();
     if (!is_open_) ::mprotect(pointer(start), length, PROT_NONE);
   }
   used_ += length + page_size();
@@ -59,7 +76,7 @@ std::uintptr_t Arena::take(std::size_t length) {
 
 void Arena::release(std::uintptr_t start, std::size_t length) noexcept {
   // Where the system refuses another mapping, the memory stays as it is.
-  if (length > 0) guard(start, length, protection());
+  if (length > 0 && guard(start, length, protection()) && key_.exists()) key_.lock(start, length);
   if (--allocations_ == 0) used_ = 0;
 }
 

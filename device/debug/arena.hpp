@@ -6,13 +6,34 @@
 
 namespace onebit::device::debug {
 
+/// A protection key of the processor (x86: PKU), if it has one left. Each thread has its own right to access the pages
+/// that have the key, at first none, and changes it without a system call.
+class Key {
+ public:
+  Key();
+  ~Key();
+  Key(const Key&) = delete;
+  Key& operator=(const Key&) = delete;
+
+  bool exists() const { return number_ >= 0; }
+  /// Gives the key to pages, which become accessible to threads that may use it. Returns false if the system refuses.
+  bool lock(std::uintptr_t start, std::size_t length) const noexcept;
+  /// Allows this thread to access the pages, or forbids it. Returns whether that was allowed before.
+  bool allow(bool is_allowed) const noexcept;
+
+ private:
+  int number_;
+};
+
 /// A range of addresses, of which allocations take pages in ascending order. All other addresses are mapped to an empty
-/// file, so that an access raises SIGBUS whatever the protection of the page. One system call therefore opens or closes
-/// all allocations, and takes no guard pages away. The calls need a lock around them.
+/// file, so that an access raises SIGBUS whatever the protection of the page. All allocations therefore can be opened
+/// or closed at once, by one system call or by a key, without a change to the guard pages. The calls need a lock around
+/// them.
 class Arena {
  public:
-  /// Reserves addresses, in bytes of whole pages. Throws std::bad_alloc.
-  Arena(std::size_t length, bool is_open);
+  /// Reserves addresses, in bytes of whole pages. key: if it exists, it decides about access; the arena must then be
+  /// open. Throws std::bad_alloc.
+  Arena(std::size_t length, bool is_open, const Key& key);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -33,6 +54,7 @@ class Arena {
  private:
   int protection() const;
 
+  const Key& key_;
   std::uintptr_t start_ = 0;
   std::size_t length_, used_ = 0, allocations_ = 0;
   bool is_open_;

@@ -41,7 +41,8 @@ bool is_mapped(std::uintptr_t address) {
 
 /// Returns an arena with enough addresses left.
 Arena& GuardedMemory::arena_for(std::size_t length) {
-  if (arenas_.empty() || arenas_.back().left() < length) arenas_.emplace_back(std::max(length, kArena), users_ > 0);
+  if (arenas_.empty() || arenas_.back().left() < length)
+    arenas_.emplace_back(std::max(length, kArena), key_.exists() || users_ > 0, key_);
   return arenas_.back();
 }
 
@@ -81,10 +82,15 @@ Index GuardedMemory::available() const {
   return available_memory();
 }
 
-/// Runs a copy of the given bytes, during which only their allocation is accessible. Opening all of them takes longer.
+/// Runs a copy of the given bytes. Without a key only their allocation becomes accessible, because opening all of them
+/// takes longer.
 template <class Copy>
 void GuardedMemory::run(const void* data, Index bytes, const Copy& copy) {
   if (bytes <= 0) return;
+  if (key_.exists()) {
+    const Access access(this);
+    return copy(static_cast<std::size_t>(bytes));
+  }
   const std::scoped_lock lock(mutex_);
   const auto after = regions_.upper_bound(reinterpret_cast<std::uintptr_t>(data));
   const bool opens = users_ == 0 && after != regions_.begin();
@@ -111,13 +117,19 @@ void GuardedMemory::copy(const Block& target, Memory& from, const Block& source)
   cpu::copy_block(target, source);
 }
 
-void GuardedMemory::open() {
+bool GuardedMemory::open() {
+  if (key_.exists()) return key_.allow(true);
   const std::scoped_lock lock(mutex_);
-  if (users_++ > 0) return;
+  if (users_++ > 0) return false;
   for (Arena& arena : arenas_) arena.open(true);
+  return false;
 }
 
-void GuardedMemory::close() noexcept {
+void GuardedMemory::close(bool was_open) noexcept {
+  if (key_.exists()) {
+    key_.allow(was_open);
+    return;
+  }
   const std::scoped_lock lock(mutex_);
   if (--users_ > 0) return;
   for (Arena& arena : arenas_) arena.open(false);

@@ -4,6 +4,9 @@
 
 #include <bit>
 #include <cerrno>
+#include <future>
+#include <list>
+#include <thread>
 
 #include "device/base/error.hpp"
 #include "device/launch/launch.hpp"
@@ -47,22 +50,50 @@ TEST_CASE("debug: a kernel that runs past the end faults") {
 }
 
 TEST_CASE("debug: memory faults after its release, and a copy that runs past the end faults") {
+  const std::list<debug::Key> keys(
+      GENERATE(std::size_t{0}, std::size_t{16}));  // no processor has more than 15 for programs
   debug::GuardedMemory memory;
   void* const released = memory.allocate(64);
   void* const kept = memory.allocate(64);
   memory.release(released);
-  memory.open();
-  CHECK(faults([&] { *static_cast<volatile int*>(released) = 1; }));
-  CHECK_FALSE(faults([&] { *static_cast<volatile int*>(kept) = 1; }));
-  memory.close();
+  {
+    const debug::Access access(&memory);
+    CHECK(faults([&] { *static_cast<volatile int*>(released) = 1; }));
+    CHECK_FALSE(faults([&] { *static_cast<volatile int*>(kept) = 1; }));
+    const debug::Access again(&memory);
+    void* const late = memory.allocate(64);
+    CHECK_FALSE(faults([&] { *static_cast<volatile int*>(late) = 1; }));
+  }
   CHECK(faults([&] { *static_cast<volatile int*>(kept) = 1; }));
   CHECK_FALSE(faults([&] { memory.fill(kept, 0, 64); }));
   CHECK(faults([&] { memory.fill(kept, 0, 65); }));
 }
 
+TEST_CASE("debug: a key opens memory only to threads that ask for it") {
+  ONEBIT_SKIP_UNLESS(debug::Key().exists(), "pku", "this processor has no protection keys, or none left");
+  debug::GuardedMemory memory;
+  auto* const data = static_cast<volatile int*>(memory.allocate(64));
+  const auto writes = [&](debug::GuardedMemory* asked_for) {
+    std::promise<void> opened;
+    std::thread earlier([&] {
+      opened.get_future().wait();
+      const debug::Access access(asked_for);
+      *data = 1;
+    });
+    const debug::Access access(&memory);
+    opened.set_value();
+    earlier.join();
+  };
+  CHECK(faults([&] { writes(nullptr); }));
+  CHECK_FALSE(faults([&] { writes(&memory); }));
+}
+
 TEST_CASE("debug: an arena gives every allocation new addresses until all have been released") {
   const std::size_t page = debug::page_size();
-  debug::Arena arena(6 * page, false);
+  const std::list<debug::Key> keys(16);
+  const debug::Key none_left;
+  REQUIRE_FALSE(none_left.exists());
+  debug::Arena arena(6 * page, false, none_left);
   const std::uintptr_t one = arena.take(2 * page), none = arena.take(0);
   CHECK(none == one + 3 * page);
   CHECK(arena.left() == 2 * page);

@@ -29,8 +29,9 @@ if [[ $2 == jax ]]; then
 else
   export PYTHONDONTWRITEBYTECODE=1
 fi
+find='import importlib.util, sys; sys.exit(any(importlib.util.find_spec(name) is None for name in sys.argv[1:]))'
 for python in "${pythons[@]}" ''; do
-  if [[ -z "$python" ]] || "$python" -c "import $(IFS=, && echo "${packages[*]}")" 2>/dev/null; then break; fi
+  if [[ -z "$python" ]] || "$python" -c "$find" "${packages[@]}" 2>/dev/null; then break; fi
 done
 [[ -n "$python" ]] || skip "${packages[0]}" "no python3 with ${packages[*]}"
 export OMP_WAIT_POLICY=passive ONEBIT_PROGRAM=$1 PYTHONPATH=$PWD/../../python MPLBACKEND=agg
