@@ -203,7 +203,7 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
     }
     script << separator << "$curve" << c;
     if (plot.curves[c].dots) {
-      script << " with points pt 7 lc rgb '" << (c == 0 ? kColours[6] : colour_of(plot, c - 1)) << "' notitle";
+      script << " with points pt 7 lc rgb '" << (c == 0 ? kColours[kBlack] : colour_of(plot, c - 1)) << "' notitle";
     } else {
       const std::size_t cycle = cycle_of(plot, c);
       script << (plot.curves[c].marks || is_single(plot.curves[c])

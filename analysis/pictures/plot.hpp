@@ -8,6 +8,8 @@
 
 namespace onebit::analysis {
 
+inline constexpr std::size_t kBlack = 6;  ///< number of the colour of marks that belong to no curve
+
 struct Curve {
   std::string label;
   std::vector<double> x, y;                ///< coordinates; points that are not finite break the line

@@ -121,8 +121,8 @@ std::string parts_line(const Report& report) {
   for (const auto& [text, arms] : steps) words.push_back(join(arms, " and ").append(": ").append(text));
   return "Time of a step on " + report.comparison.clusters.front().name + ": " + join(words, "; ") +
          (exchanges
-              ? ". Fewer bytes reduce only the sending time, which includes the time for the first piece of a vector "
-                "to pass through all hops."
+              ? ". Fewer bytes mainly reduce the sending time, which includes the time for the first piece of a vector "
+                "to pass through all hops. The latency depends on the number of messages and, less, on their size."
               : ".");
 }
 

@@ -258,9 +258,10 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes, In
       curve.y.push_back(sizes.tensors[tensor].longest[row]);
     }
     curve.colour = tensor;
-    if (tensor == tensors.front()) curve.mark_x = static_cast<double>(freeze_step);
     figure.plot.curves.push_back(std::move(curve));
   }
+  figure.plot.curves.push_back(
+      {.label = "", .x = {}, .y = {}, .mark_x = static_cast<double>(freeze_step), .colour = analysis::kBlack});
   return figure;
 }
 

@@ -117,7 +117,8 @@ std::string thresholds_html(const analysis::VarianceView& view) {
              "'held from' and 'held until' give the first stretch at or above the threshold that is long enough for "
              "the rule auto, which then freezes at 'freeze step'. 'share of run' is w = freeze step / all steps. "
              "'papers' ratio' is the bytes of dense fp16 divided by the bytes of a run that freezes at that step, 1/(w "
-             "+ (1 - w)/16). The training loss is measured on one step's batch.",
+             "+ (1 - w)/16). It counts dense steps as fp16; 'vs fp16' under 'All arms' counts what was sent, which is "
+             "usually fp32 in dense steps. The training loss is measured on one step's batch.",
              "facts");
 }
 

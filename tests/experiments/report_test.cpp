@@ -262,7 +262,7 @@ TEST_CASE("report: it says what the clusters are, what takes time there, and whi
                "a message has a latency of 35 us with NCCL's protocol &quot;Simple&quot;, and less if it is small "
                "(estimated).") &&
           Contains("Time of a step on eth10: adam") && Contains("(latency ") &&
-          Contains("Fewer bytes reduce only the sending time, ") && Contains("parts of a mean step") &&
+          Contains("Fewer bytes mainly reduce the sending time, ") && Contains("parts of a mean step") &&
           Contains("on ib100"));
   CHECK_THAT(page, Contains(">Problems</h3>") && Contains("<li>mad, seeds 1, 2: it diverged") &&
                        Contains(" (arms/mad-1.h5 and 1 more)"));
@@ -340,8 +340,9 @@ TEST_CASE("report: what takes time in a step, and what grew against the baseline
   for (const analysis::ArmFigures& each : arms) report.shown.push_back(each.name);
   CHECK(parts_line(report) ==
         "Time of a step on net: dense: 7 s (computing 71%, sending 29%); bits: 8 s (computing 63%, coding 25%, sending "
-        "13%); alone: 5 s (computing 100%). Fewer bytes reduce only the sending time, which includes the time "
-        "for the first piece of a vector to pass through all hops.");
+        "13%); alone: 5 s (computing 100%). Fewer bytes mainly reduce the sending time, which includes the time "
+        "for the first piece of a vector to pass through all hops. The latency depends on the number of messages and, "
+        "less, on their size.");
   CHECK(grown_part(arms[1], arms[0], 0) == "coding: 2 s more in a step");
   CHECK(grown_part(arms[2], arms[0], 0).empty());
   analysis::ArmFigures few = arm("few", 5, 1, 0), many = few;
