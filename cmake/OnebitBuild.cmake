@@ -176,6 +176,7 @@ function(onebit_room name)
   if(ROOM_NO_SPEED)
     target_compile_options(onebit_${name} PRIVATE ${ONEBIT_NO_SPEED})
   endif()
+  # The rooms whose speed matters and that this library needs, itself included; see onebit_link_first.
   set(fast "")
   foreach(library ${ROOM_DEPENDS})
     if(library MATCHES "^onebit::")

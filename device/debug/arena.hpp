@@ -31,8 +31,8 @@ class Key {
 /// them.
 class Arena {
  public:
-  /// Reserves addresses, in bytes of whole pages. key: if it exists, it decides about access; the arena must then be
-  /// open. Throws std::bad_alloc.
+  /// Reserves addresses, in bytes of whole pages. key: must outlive the arena; if it exists, it decides about access,
+  /// and the arena must be open. Throws std::bad_alloc.
   Arena(std::size_t length, bool is_open, const Key& key);
   ~Arena();
   Arena(const Arena&) = delete;

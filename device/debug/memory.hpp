@@ -28,7 +28,7 @@ namespace onebit::device::debug {
 inline constexpr bool kChecksPointers = ONEBIT_CLEAR_PADDING != 0;
 
 /// Gives every allocation its own pages, filled with 0xFF (NaN as a float). They are accessible only while a copy or
-/// one of the device's kernels runs, where the processor has a key left only to the threads that run it, and the
+/// one of the device's kernels runs. Where the processor has a key left, only the threads that run it have access. The
 /// allocation, rounded up to a multiple of 64 bytes, ends at a page that is always inaccessible. Host code that touches
 /// device memory therefore raises SIGSEGV; whoever touches what lies past that end, or memory that was released, raises
 /// SIGBUS (or SIGSEGV while no kernel runs).
